@@ -141,16 +141,18 @@ func NewTracker(path string, l Limits) *Tracker {
 
 type node struct {
 	name    string
-	number  string // ten digits or more
+	number  int32
 	session int64
 	at      time.Time
 	first   time.Time // the time at which it became first in line; zero before
 }
 
-// compareNodes orders nodes by number. Longer numbers follow shorter ones.
 func compareNodes(a, b *node) int {
-	return cmp.Or(cmp.Compare(len(a.number), len(b.number)), strings.Compare(a.number, b.number), strings.Compare(a.name, b.name))
+	return cmp.Or(CompareNumbers(a.number, b.number), strings.Compare(a.name, b.name))
 }
+
+// CompareNumbers orders the numbers of sequential nodes by age: the lowest number follows the highest.
+func CompareNumbers(a, b int32) int { return int(a - b) }
 
 type line struct {
 	ParentStats
@@ -164,17 +166,32 @@ type line struct {
 	anomalyCounts        map[string]int // anomalies by kind
 }
 
-// Sequential splits the name of a sequential node before its counter of ten digits. ok is false for other names.
-func Sequential(name string) (prefix, number string, ok bool) {
-	i := len(name)
-	for i > 0 && name[i-1] >= '0' && name[i-1] <= '9' {
+// randomID matches a name that ends in a UUID, or in a hexadecimal word of a length that IDs have.
+var randomID = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$|(^|[^0-9a-zA-Z])([0-9a-fA-F]{8}){2,5}$`)
+
+const digits = "0123456789"
+
+// Sequential splits the name of a sequential node before its counter: ten digits, or a negative number after an
+// overflow. ok is false for other names, such as UUIDs. Ten digits that begin with 1 are a time stamp in seconds.
+// Of more digits, as a time stamp in milliseconds has, the last ten are a counter if it is below ten million.
+func Sequential(name string) (prefix string, number int32, ok bool) {
+	i := len(strings.TrimRight(name, digits))
+	n := len(name) - i
+	separated := func(i int) bool { return i == 0 || strings.IndexByte("-_.:", name[i-1]) >= 0 }
+	switch {
+	case (n == 9 || n == 10 && name[i] != '0') && i > 0 && name[i-1] == '-' && separated(i-1):
 		i--
+	case n == 10 && (name[i] == '0' || name[i] == '2' && separated(i) && name[i:] <= "2147483647"):
+	case n > 10 && strings.HasPrefix(name[len(name)-10:], "000"):
+		i = len(name) - 10
+	default:
+		return "", 0, false
 	}
-	if len(name)-i < 10 {
-		return "", "", false
+	if i > 0 && strings.IndexByte(digits+"abcdefABCDEF", name[i-1]) >= 0 && randomID.MatchString(name) {
+		return "", 0, false
 	}
-	i = max(i, len(name)-10) // digits before the counter belong to the prefix
-	return name[:i], name[i:], true
+	v, err := strconv.ParseInt(name[i:], 10, 32)
+	return name[:i], int32(v), err == nil
 }
 
 // identifiers are the parts of a name that differ by client: UUIDs and session IDs.

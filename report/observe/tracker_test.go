@@ -115,17 +115,46 @@ func TestObservation_isUnknownWhereSomethingIsMissing(t *testing.T) {
 }
 
 func TestSequential_splitsNames(t *testing.T) {
-	for name, want := range map[string][2]string{
-		"x-0000000001": {"x-", "0000000001"},
-		"_c_51deb4a3-1b1c-4ba5-a2ce-2e2a2a3a5c5d-lock-0000000012": {"_c_51deb4a3-1b1c-4ba5-a2ce-2e2a2a3a5c5d-lock-", "0000000012"},
-		"120000000003": {"12", "0000000003"},
+	for _, want := range []struct {
+		name, prefix string
+		number       int32
+	}{
+		{"x-0000000001", "x-", 1},
+		{"_c_51deb4a3-1b1c-4ba5-a2ce-2e2a2a3a5c5d-lock-0000000012", "_c_51deb4a3-1b1c-4ba5-a2ce-2e2a2a3a5c5d-lock-", 12},
+		{"120000000003", "12", 3},
+		{"7e905f756e874fad916765e331200034" + "0000000012", "7e905f756e874fad916765e331200034", 12},
+		{"0000000007", "", 7},
+		{"x-2147483647", "x-", 2147483647},
+		{"x--2147483648", "x-", -2147483648},
+		{"-000000001", "", -1},
 	} {
-		prefix, number, ok := Sequential(name)
-		if !ok || prefix != want[0] || number != want[1] {
-			t.Errorf("%s: %q %q %v", name, prefix, number, ok)
+		prefix, number, ok := Sequential(want.name)
+		if !ok || prefix != want.prefix || number != want.number {
+			t.Errorf("%s: %q %d %v", want.name, prefix, number, ok)
 		}
 	}
-	if _, _, ok := Sequential("x-000000001"); ok {
-		t.Error("nine digits are not a counter")
+	for about, name := range map[string]string{
+		"nine digits": "x-000000001", "milliseconds": "host-1732838400123", "seconds": "host-1732838400", "a number that no counter reaches": "x-2147483648",
+		"a UUID": "0f8fad5b-d9cb-469f-a165-708677289501", "a UUID with a zero ten digits before its end": "0f8fad5b-d9cb-469f-a165-7f0677289501",
+		"its hexadecimal form": "0f8fad5bd9cb469fa165ef0677289501", "a random number": "99999991234567890",
+	} {
+		if prefix, number, ok := Sequential(name); ok {
+			t.Errorf("%s: %s is taken for %q and %d", about, name, prefix, number)
+		}
+	}
+}
+
+// After the highest number of a counter, the lowest follows.
+func TestTracker_ordersNumbersThatOverflow(t *testing.T) {
+	tr := NewTracker("/locks", Limits{MaxExpired: -1})
+	for i, name := range []string{"x-2147483647", "x--2147483648", "x--2147483647"} {
+		tr.Create("/locks/a/"+name, int64(i), at(10*i))
+	}
+	tr.Delete("/locks/a/x-2147483647", Released, 0, at(100))
+	tr.Delete("/locks/a/x--2147483648", Released, 1, at(200))
+	tr.Delete("/locks/a/x--2147483647", Released, 2, at(300))
+	l := tr.Done(at(300), "").Lines[0]
+	if l.Handoff != 2 || l.Held.Count != 3 || l.Held.Max != 100*time.Millisecond {
+		t.Errorf("%d hand-offs, held %+v; want 2, and 3 holds of 100 ms", l.Handoff, l.Held)
 	}
 }

@@ -254,7 +254,7 @@ func (l *live) removed(at string, p *parent) {
 func byNumber(a, b string) int {
 	_, x, _ := observe.Sequential(a)
 	_, y, _ := observe.Sequential(b)
-	return strings.Compare(x, y)
+	return observe.CompareNumbers(x, y)
 }
 
 // readNode reads a new node. It returns false if the node has been removed already.
