@@ -44,7 +44,7 @@ func observeCmd() *cobra.Command {
 	fl.DurationVar(&f.live.Interval, "interval", time.Second, "with --servers: time between two reads of a parent, at least 100ms; at most 100 requests are sent per second")
 	fl.DurationVar(&f.limits.MaxHold, "max-hold", 0, "limit: the longest time for which a node may be first in line (0: no limit)")
 	fl.DurationVar(&f.limits.MaxWait, "max-wait", 0, "limit: the longest time that a node may wait until it is first in line (0: no limit)")
-	fl.DurationVar(&f.limits.MaxVacant, "max-vacant", 0, "limit: the longest time between two holds during which there is no node (0: no limit)")
+	fl.DurationVar(&f.limits.MaxVacant, "max-vacant", 0, "limit: the longest time after a hold, until the next or the end, during which there is no node; the end does not count if the parent was removed (0: no limit)")
 	fl.IntVar(&f.limits.MaxContenders, "max-contenders", 0, "limit: the largest number of nodes below a parent (0: no limit)")
 	fl.IntVar(&f.limits.MaxExpired, "max-expired", -1, "limit: the largest number of sessions that may expire while first in line below a parent (-1: no limit)")
 	fl.BoolVar(&f.json, "json", false, "print the observation as JSON on stdout instead of tables")

@@ -91,6 +91,7 @@ const (
 	HoldsKept     = 20_000 // holds that a Line lists
 	anomaliesKept = 20     // anomalies of one kind in one line
 	stepsKept     = 1000   // time steps in which a line counts its nodes
+	countForP99   = 100    // fewest values of which a p99 is shown
 )
 
 // longHold is the shortest hold at the end of the observation that is an anomaly, if a client waits.
@@ -160,6 +161,7 @@ type line struct {
 	first                *node
 	held, waited, vacant durations
 	vacantSince          time.Time // zero while there is a node
+	removed              bool      // the parent has been removed
 	changedAt            time.Time
 	nodeSeconds          float64 // number of nodes times seconds
 	begunAt              time.Time
@@ -295,8 +297,11 @@ func (l *line) accumulate(at time.Time) {
 	}
 }
 
-// Delete removes a node. by is the session that removed it; it is only used for Released and Foreign.
+// Delete removes a node, which may be a parent. by is the session that removed it; it is only used for Released and Foreign.
 func (t *Tracker) Delete(path string, how End, by int64, at time.Time) {
+	if parent := t.lines[path]; parent != nil {
+		parent.removed = true
+	}
 	l, name, _ := t.lineOf(path)
 	if l == nil {
 		return
@@ -309,6 +314,8 @@ func (t *Tracker) Delete(path string, how End, by int64, at time.Time) {
 	n := l.present[i]
 	if how == Released && by != n.session {
 		how = Foreign
+		place := map[bool]string{true: "was first in line", false: "waited"}[n == l.first]
+		t.report(l, at, "foreign", false, "session %s deleted %s, which belongs to session %s and %s", hex(by), n.name, hex(n.session), place)
 	}
 	l.accumulate(at)
 	if i == 0 {
@@ -322,12 +329,15 @@ func (t *Tracker) Delete(path string, how End, by int64, at time.Time) {
 		l.PredecessorWatch++ // the one behind it, except for the last
 		return
 	}
-	t.end(l, n, how, by, at)
+	t.end(l, n, how, at)
 	t.advance(l, at)
 }
 
-func (t *Tracker) end(l *line, n *node, how End, by int64, at time.Time) {
+func (t *Tracker) end(l *line, n *node, how End, at time.Time) {
 	held := at.Sub(n.first)
+	if held < 0 {
+		t.report(l, at, "clock", false, "%s was removed %v before it became first in line, by the clocks: one was set back, or they differ; the hold counts as 0 s", n.name, -held)
+	}
 	l.held.add(held)
 	l.Ends[how]++
 	l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: at, End: how, Waiters: len(l.present)})
@@ -337,12 +347,9 @@ func (t *Tracker) end(l *line, n *node, how End, by int64, at time.Time) {
 		l.Holds = slices.Clone(l.Holds[len(l.Holds)-keep:])
 	}
 	l.first = nil
-	switch how {
-	case Expired:
+	if how == Expired {
 		t.report(l, at, "expired", t.limits.MaxExpired >= 0 && l.Ends[Expired] > t.limits.MaxExpired,
 			"session %s expired after its node %s had been first in line for %v, while %d others waited", hex(n.session), n.name, held, len(l.present))
-	case Foreign:
-		t.report(l, at, "foreign", false, "session %s deleted %s, which belongs to session %s and was first in line", hex(by), n.name, hex(n.session))
 	}
 	t.checkHold(l, n, at)
 }
@@ -361,12 +368,9 @@ func (t *Tracker) advance(l *line, at time.Time) {
 	n := l.present[0]
 	n.first, l.first = at, n
 	if !l.vacantSince.IsZero() {
-		vacant := at.Sub(l.vacantSince)
-		l.vacant.add(vacant)
-		if m := t.limits.MaxVacant; m > 0 && vacant > m {
-			t.report(l, l.vacantSince, "vacant", true, "no node was in line for %v, longer than the limit of %v", vacant, m)
-		}
-		l.vacantSince = time.Time{}
+		l.vacant.add(at.Sub(l.vacantSince))
+		t.checkVacant(l, at)
+		l.vacantSince, l.removed = time.Time{}, false
 	} else if n.at.Before(at) {
 		l.Handoff++
 		l.PredecessorWatch++
@@ -375,6 +379,12 @@ func (t *Tracker) advance(l *line, at time.Time) {
 	l.waited.add(wait)
 	if m := t.limits.MaxWait; m > 0 && wait > m {
 		t.report(l, at, "wait", true, "%s (session %s) waited for %v, longer than the limit of %v", n.name, hex(n.session), wait, m)
+	}
+}
+
+func (t *Tracker) checkVacant(l *line, until time.Time) {
+	if vacant, m := until.Sub(l.vacantSince), t.limits.MaxVacant; m > 0 && vacant > m {
+		t.report(l, l.vacantSince, "vacant", true, "no node was in line for %v, longer than the limit of %v", vacant, m)
 	}
 }
 
@@ -422,6 +432,9 @@ func (t *Tracker) Done(to time.Time, source string) *Observation {
 			l.Holds = append(l.Holds, Hold{Node: n.name, Session: hex(n.session), From: n.first, To: to, End: StillPresent, Waiters: len(l.present) - 1})
 			l.Ends[StillPresent]++
 		}
+		if l.first == nil && !l.removed {
+			t.checkVacant(l, to)
+		}
 		if n := len(l.present); n >= 10 && float64(n) > 2*l.nodeSeconds/max(1e-9, to.Sub(l.begunAt).Seconds()) {
 			t.report(l, to, "grew", false, "%d nodes were in line at the end, more than twice the average", n)
 		}
@@ -463,12 +476,12 @@ func (d *durations) add(one time.Duration) {
 }
 
 func (d *durations) quantile(q float64) time.Duration {
-	return time.Duration(d.h.ValueAtQuantile(q)) * time.Millisecond
+	return min(time.Duration(d.h.ValueAtQuantile(q))*time.Millisecond, d.max) // the histogram rounds up
 }
 
 func (d *durations) spread() DurationSummary {
 	s := DurationSummary{Count: d.h.TotalCount(), P50: d.quantile(50), Max: d.max}
-	if s.Count >= 100 {
+	if s.Count >= countForP99 {
 		s.P99 = d.quantile(99)
 	}
 	return s

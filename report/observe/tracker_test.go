@@ -2,6 +2,8 @@ package observe
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -156,5 +158,72 @@ func TestTracker_ordersNumbersThatOverflow(t *testing.T) {
 	l := tr.Done(at(300), "").Lines[0]
 	if l.Handoff != 2 || l.Held.Count != 3 || l.Held.Max != 100*time.Millisecond {
 		t.Errorf("%d hand-offs, held %+v; want 2, and 3 holds of 100 ms", l.Handoff, l.Held)
+	}
+}
+
+// The histogram rounds up, to two digits.
+func TestTracker_noQuantileIsAboveTheMaximum(t *testing.T) {
+	tr := NewTracker("/locks", Limits{MaxExpired: -1})
+	tr.Create(name(1), 1, at(0))
+	tr.Delete(name(1), Released, 1, at(7710))
+	o := tr.Done(at(8000), "")
+	if h := o.Lines[0].Held; h.P50 != h.Max || h.Max != 7710*time.Millisecond {
+		t.Errorf("held %+v, want 7.71 s", h)
+	}
+}
+
+func TestObservation_lines_showAMedianOfZero(t *testing.T) {
+	tr := NewTracker("/locks", Limits{MaxExpired: -1})
+	tr.Create(name(1), 1, at(0))
+	tr.Delete(name(1), Released, 1, at(100))
+	tr.Create(name(2), 2, at(200))
+	tr.Create(name(3), 3, at(210))
+	tr.Delete(name(2), Released, 2, at(300))
+	table := tr.Done(at(400), "").lines()
+	var got []string
+	for i := 5; i <= 7; i++ {
+		got = append(got, table.Columns[i].Head+" "+table.Rows[0].Cells[i])
+	}
+	if want := []string{"waited p50 0 s", "p99 ", "max 90.0 ms"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestTracker_reportsEachNodeThatAnotherSessionDeletes(t *testing.T) {
+	tr := NewTracker("/locks", Limits{MaxExpired: -1})
+	tr.Create(name(1), 1, at(0))
+	tr.Create(name(2), 2, at(10))
+	tr.Delete(name(2), Released, 9, at(20))
+	tr.Delete(name(1), Released, 9, at(30))
+	var got []string
+	for _, a := range tr.Done(at(40), "").Anomalies {
+		got = append(got, a.Text)
+	}
+	want := []string{"session 0x9 deleted x-0000000002, which belongs to session 0x2 and waited", "session 0x9 deleted x-0000000001, which belongs to session 0x1 and was first in line"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestTracker_checksTheTimeAfterTheLastHold(t *testing.T) {
+	for _, removed := range []bool{false, true} {
+		tr := NewTracker("/locks", Limits{MaxExpired: -1, MaxVacant: time.Second})
+		tr.Create(name(1), 1, at(0))
+		tr.Delete(name(1), Released, 1, at(10))
+		if removed {
+			tr.Delete("/locks/a", Released, 1, at(20))
+		}
+		if o := tr.Done(at(60_000), ""); o.Exceeds() == removed {
+			t.Errorf("exceeds is %v, and the parent was removed: %v; %+v", o.Exceeds(), removed, o.Anomalies)
+		}
+	}
+}
+
+func TestTracker_reportsAHoldThatEndsBeforeItBegins(t *testing.T) {
+	tr := NewTracker("/locks", Limits{MaxExpired: -1})
+	tr.Create(name(1), 1, at(5000))
+	tr.Delete(name(1), Released, 1, at(2000))
+	if o := tr.Done(at(6000), ""); len(o.Anomalies) != 1 || !strings.Contains(o.Anomalies[0].Text, "removed 3s before it became first in line") {
+		t.Errorf("anomalies %+v", o.Anomalies)
 	}
 }

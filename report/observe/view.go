@@ -133,8 +133,8 @@ func (o *Observation) lines() view.Table {
 		if l.Ends[UnknownCause] > 0 {
 			expired = "unknown" // nodes were removed for an unknown cause
 		}
-		t.Rows = append(t.Rows, view.Row{Cells: []string{l.Parent, itoa(l.Nodes), itoa(int(l.Held.Count)), duration(l.Held, l.Held.P50), duration(l.Held, l.Held.Max),
-			duration(l.Waited, l.Waited.P50), duration(l.Waited, l.Waited.P99), duration(l.Waited, l.Waited.Max), duration(l.Vacant, l.Vacant.Max),
+		t.Rows = append(t.Rows, view.Row{Cells: []string{l.Parent, itoa(l.Nodes), itoa(int(l.Held.Count)), duration(l.Held, l.Held.P50, 1), duration(l.Held, l.Held.Max, 1),
+			duration(l.Waited, l.Waited.P50, 1), duration(l.Waited, l.Waited.P99, countForP99), duration(l.Waited, l.Waited.Max, 1), duration(l.Vacant, l.Vacant.Max, 1),
 			expired, itoa(l.Most), itoa(len(l.Remaining)), itoa(int(l.ParentWatch)), itoa(int(l.PredecessorWatch))}})
 	}
 	t.OmittedRows = max(0, len(o.Lines)-linesShown)
@@ -161,9 +161,9 @@ func clock(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000"
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// duration formats a quantile. It returns "" if there are too few values for the quantile.
-func duration(s DurationSummary, d time.Duration) string {
-	if s.Count == 0 || d == 0 && s.Max > 0 && s.Count < 100 {
+// duration formats a quantile. It returns "" if there are fewer values than the quantile needs.
+func duration(s DurationSummary, d time.Duration, least int64) string {
+	if s.Count < least {
 		return ""
 	}
 	return units.Duration(float64(d))

@@ -248,6 +248,7 @@ func (l *live) removed(at string, p *parent) {
 	for _, name := range slices.SortedFunc(maps.Keys(p.names), byNumber) {
 		l.tracker.Delete(path.Join(at, name), observe.UnknownCause, 0, time.Now())
 	}
+	l.tracker.Delete(at, observe.UnknownCause, 0, time.Now())
 	delete(l.parents, at)
 }
 
