@@ -252,6 +252,7 @@ func (t *Tracker) Existing(path string, session int64, created, at time.Time) {
 	l.Most = max(l.Most, len(l.present))
 	l.ParentWatch += int64(max(0, len(l.present)-2)) // the first in line and the new one do not wait yet
 	if l.first == nil {
+		n.at = at // of an existing node, the wait is unknown
 		t.advance(l, at)
 	}
 	if m := t.limits.MaxContenders; m > 0 && len(l.present) == m+1 {

@@ -248,6 +248,7 @@ func (r *reader) load(snapshot string, after int64) error {
 func (r *reader) apply(e *txnlog.Entry) {
 	if r.last.IsZero() {
 		r.tracker.Start(e.Time)
+		slices.SortFunc(r.existing, func(a, b txnlog.Node) int { return cmp.Compare(a.Zxid, b.Zxid) })
 		for _, n := range r.existing {
 			r.tracker.Existing(n.Path, n.Session, n.Created, e.Time)
 		}
