@@ -32,6 +32,7 @@ type Reader struct {
 	offset int64         // in file, of the next entry
 	buf    bytes.Buffer
 	last   int64 // zxid
+	cut    int   // 1 if the last file so far ends inside an entry
 
 	err error
 }
@@ -107,7 +108,7 @@ func (r *Reader) open() error {
 	if version := binary.BigEndian.Uint32(head[4:]); version != 2 {
 		return r.wrapError(fmt.Errorf("version %d of the transaction log is not supported: only version 2 is", version))
 	}
-	r.src, r.offset = src, int64(len(head))
+	r.src, r.offset, r.cut = src, int64(len(head)), 0
 	return nil
 }
 
@@ -119,6 +120,7 @@ func (r *Reader) entry() ([]byte, error) {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		if !zeros(head[:n]) {
 			r.TruncatedFiles++
+			r.cut = 1
 		}
 		return nil, nil
 	}
@@ -135,6 +137,7 @@ func (r *Reader) entry() ([]byte, error) {
 	txn, err := r.read(int64(size) + 1)
 	if err == io.EOF {
 		r.TruncatedFiles++
+		r.cut = 1
 		return nil, nil
 	}
 	if err != nil {

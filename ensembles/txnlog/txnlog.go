@@ -104,6 +104,8 @@ type Summary struct {
 	// the ensemble agreed.
 	Uncommitted    int
 	TruncatedFiles int // files that ended inside an entry
+	Cut            int // logs whose last file ended inside an entry without the zeros that a server writes in advance
+	Unrelated      int // logs none of whose entries was delivered
 	Unknown        int // entries that no log had in a form that was understood to the end
 }
 
@@ -135,15 +137,20 @@ func Merge(first uint32, after, upTo int64, each func(Entry) error, logs ...[]io
 	for _, l := range m.logs {
 		m.s.TruncatedFiles += l.r.TruncatedFiles
 		m.s.Unknown += l.r.Unknown
+		m.s.Cut += l.r.cut
+		if !l.delivered && l.r.last > after {
+			m.s.Unrelated++
+		}
 	}
 	return m.s, err
 }
 
 type head struct {
-	r     *Reader
-	last  int64 // zxid of the previous entry
-	next  Entry
-	ended bool
+	r         *Reader
+	last      int64 // zxid of the previous entry
+	next      Entry
+	ended     bool
+	delivered bool // one of its entries
 }
 
 type merger struct {
@@ -234,7 +241,7 @@ func (m *merger) lowest() (e Entry, err error) {
 // take delivers an entry if it is committed, or keeps it pending until this can be decided.
 func (m *merger) take(e Entry) error {
 	if m.committed(e.Zxid) {
-		return m.deliver(e)
+		return m.deliver(e, m.current)
 	}
 	m.pending = append(m.pending, pendingEntry{e, slices.Clone(m.current)})
 	return nil
@@ -262,7 +269,7 @@ func (m *merger) decide() error {
 			m.s.Uncommitted++
 			continue
 		}
-		if err := m.deliver(p.entry); err != nil {
+		if err := m.deliver(p.entry, p.by); err != nil {
 			return err
 		}
 	}
@@ -275,7 +282,10 @@ func (l *head) entersEpochAfter(zxid, first int64) bool {
 	return !l.ended && l.last == zxid-1 && l.next.Zxid == epoch(l.next.Zxid)<<32+first
 }
 
-func (m *merger) deliver(e Entry) error {
+func (m *merger) deliver(e Entry, by []*head) error {
+	for _, l := range by {
+		l.delivered = true
+	}
 	m.gap(e.Zxid)
 	m.s.Last = e.Zxid
 	m.s.Entries++

@@ -94,6 +94,25 @@ func TestMerge_joinsWhatTheMembersHave(t *testing.T) {
 	}
 }
 
+func TestMerge_countsLogsThatAreCutOrUnrelated(t *testing.T) {
+	log := having(z(1, 1), z(1, 2))
+	for name, test := range map[string]struct {
+		logs           [][]byte
+		cut, unrelated int
+	}{
+		"whole":      {[][]byte{log, log}, 0, 0},
+		"one is cut": {[][]byte{log[:len(log)-5], log}, 1, 0},
+		"a server was killed while it wrote, into a file filled with zeros": {[][]byte{append(slices.Clone(log[:len(log)-5]), make([]byte, 100)...), log}, 0, 0},
+		"one is of a standalone server":                                     {[][]byte{log, having(z(0, 1), z(0, 2))}, 0, 1},
+		"one is of a leader that was cut off":                               {[][]byte{having(z(1, 1), z(2, 1)), log}, 0, 0},
+		"one has nothing":                                                   {[][]byte{log, having()}, 0, 0},
+	} {
+		if _, s, err := mergeAll(0, 0, 0, test.logs...); err != nil || s.Cut != test.cut || s.Unrelated != test.unrelated {
+			t.Errorf("%s: %d are cut and %d are unrelated, want %d and %d (%v)", name, s.Cut, s.Unrelated, test.cut, test.unrelated, err)
+		}
+	}
+}
+
 // Where epochs begin at a later number, none before it is missing; those after it are.
 func TestMerge_firstZxid(t *testing.T) {
 	for name, test := range map[string]struct {

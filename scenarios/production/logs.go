@@ -43,12 +43,14 @@ func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Obs
 	r := &reader{tracker: t, bySession: map[int64][]txnlog.Node{}}
 	source := ""
 	switch {
+	case snapshot != "" && zxidOf(filepath.Base(snapshot), "snapshot.") < after:
+		t.AddIncompleteReason("the transactions between %s and %#x, with which the logs begin, are missing: nodes that were created before it are unknown", filepath.Base(snapshot), after+1)
 	case snapshot != "":
 		source = ", from " + filepath.Base(snapshot)
 		if err := r.load(snapshot, after); err != nil {
 			return nil, fmt.Errorf("%s: %w", snapshot, err)
 		}
-	case after >= firstZxid:
+	case after > 0:
 		t.AddIncompleteReason("the logs begin with transaction %#x, and there is no earlier snapshot: nodes that were created before it are unknown", after+1)
 	}
 	var logs [][]io.Reader
@@ -75,6 +77,12 @@ func Logs(ctx context.Context, paths []string, t *observe.Tracker) (*observe.Obs
 	}
 	for _, g := range s.Gaps[:min(5, len(s.Gaps))] {
 		t.AddIncompleteReason("transactions are missing: %v", g)
+	}
+	if s.Unrelated > 0 {
+		t.AddIncompleteReason("the transactions of %s are not part of the history of the others: check that all logs are of one ensemble", units.Plural(s.Unrelated, "member"))
+	}
+	if s.Cut == len(logs) {
+		t.AddIncompleteReason("the newest log is cut inside a transaction, and readable until %#x, at %s: later transactions are unknown", s.Last, r.last.UTC().Format("2006-01-02 15:04:05.000"))
 	}
 	if s.Unknown > 0 {
 		t.AddIncompleteReason("%s could not be decoded", units.Plural(s.Unknown, "transaction"))
@@ -183,7 +191,8 @@ func zxidOf(name, prefix string) int64 {
 }
 
 // startingPoint returns the zxid after which to read, and the snapshot with the nodes that existed then. snapshot
-// is "" if there is none, or none is needed, because the logs begin with the first transaction.
+// is "" if there is none, or none is needed, because the logs begin with the first transaction. Transactions are
+// missing if the snapshot is older than after.
 func startingPoint(members []*member) (after int64, snapshot string) {
 	first, snapshots := int64(-1), map[int64]string{}
 	for _, m := range members {
@@ -194,26 +203,25 @@ func startingPoint(members []*member) (after int64, snapshot string) {
 		}
 		maps.Copy(snapshots, m.snapshots)
 	}
-	if first <= firstZxid {
+	if first <= 1 || first == firstZxid { // the first of a standalone server, and of an ensemble
 		return 0, ""
 	}
+	older := int64(-1)
 	after = -1
 	for z := range snapshots {
-		if z >= first-1 && (after < 0 || z < after) {
+		if z < first-1 {
+			older = max(older, z)
+		} else if after < 0 || z < after {
 			after = z
 		}
 	}
-	if first&(1<<32-1) == 1 {
-		// A member that begins to lead writes a snapshot, and its log continues with the first
-		// transaction of its epoch.
-		for z := range snapshots {
-			if z < first-1 && (after >= first-1 || z > after) {
-				after = z
-			}
-		}
-	}
-	if after < 0 {
-		return first - 1, ""
+	switch {
+	// A member that begins to lead writes a snapshot, and its log continues with the first
+	// transaction of its epoch.
+	case older >= 0 && first&(1<<32-1) == 1:
+		after = older
+	case after < 0:
+		return first - 1, snapshots[older]
 	}
 	return after, snapshots[after]
 }

@@ -3,6 +3,7 @@
 package production
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/zkbench/zkbench/ensembles"
 	"github.com/zkbench/zkbench/ensembles/process"
+	"github.com/zkbench/zkbench/ensembles/txnlog"
 	"github.com/zkbench/zkbench/recipes"
 	"github.com/zkbench/zkbench/report/observe"
 	"golang.org/x/sync/errgroup"
@@ -127,6 +129,7 @@ func testLogs(t *testing.T, e *ensembles.Ensemble, other *recipes.Session) {
 	}
 	dirs := copied(t, e.Members)
 	none := observe.Limits{MaxExpired: -1}
+	checkCut(t, dirs[0])
 	for _, of := range [][]string{dirs, dirs[:1], {filepath.Dir(dirs[0]), dirs[1], dirs[2]}} {
 		o := observed(t, none, of...)
 		if len(o.IncompleteReasons) > 0 || len(o.Lines) != 1 || o.Result() != "pass" {
@@ -136,6 +139,24 @@ func testLogs(t *testing.T, e *ensembles.Ensemble, other *recipes.Session) {
 	}
 	if o := observed(t, observe.Limits{MaxExpired: -1, MaxHold: time.Nanosecond}, dirs...); !o.Exceeds() || o.Result() != "fail" {
 		t.Errorf("holds of more than 1 ns: %s", o.Result())
+	}
+}
+
+// checkCut checks a copy of a member's logs that ends inside a transaction, as of a full disk.
+func checkCut(t *testing.T, dir string) {
+	t.Helper()
+	logs, err := filepath.Glob(filepath.Join(dir, "version-2", "log.*"))
+	if err != nil || len(logs) != 1 {
+		t.Fatalf("%v, %v: want one log", logs, err)
+	}
+	text, err := os.ReadFile(logs[0])
+	must(t, err)
+	cut := filepath.Join(t.TempDir(), filepath.Base(logs[0]))
+	text = bytes.TrimRight(text, "\x00")
+	must(t, os.WriteFile(cut, text[:len(text)-5], 0o644))
+	o := observed(t, observe.Limits{MaxExpired: -1}, cut)
+	if o.Result() != "unknown" || !strings.Contains(strings.Join(o.IncompleteReasons, " "), "cut inside a transaction") {
+		t.Errorf("a log that is cut: %s, %q", o.Result(), o.IncompleteReasons)
 	}
 }
 
@@ -243,6 +264,46 @@ func testLive(t *testing.T, e *ensembles.Ensemble, other *recipes.Session) {
 	var requests int
 	if _, err := fmt.Sscanf(o.Source[strings.Index(o.Source, "with ")+5:], "%d requests", &requests); err != nil || requests == 0 || float64(requests) > 101*time.Since(began).Seconds() {
 		t.Errorf("%d requests in %v, %v: %s", requests, time.Since(began), err, o.Source)
+	}
+}
+
+func TestStartingPoint(t *testing.T) {
+	for about, test := range map[string]struct {
+		first     int64
+		snapshots []int64
+		after     int64
+		snapshot  string
+	}{
+		"a standalone server's first transaction": {1, []int64{0}, 0, ""},
+		"an ensemble's first transaction":         {firstZxid, []int64{0}, 0, ""},
+		"a standalone server after a purge":       {0x37, []int64{0x36}, 0x36, "36"},
+		"a snapshot within the logs":              {firstZxid + 9, []int64{firstZxid + 20, firstZxid + 12}, firstZxid + 12, "10000000d"},
+		"a snapshot before the first of an epoch": {2<<32 + 1, []int64{firstZxid + 12, 2<<32 + 7}, firstZxid + 12, "10000000d"},
+		"a snapshot too early":                    {firstZxid + 9, []int64{0, firstZxid + 2}, firstZxid + 8, "100000003"},
+		"no snapshot":                             {0x37, nil, 0x36, ""},
+	} {
+		m := &member{logs: []string{fmt.Sprintf("log.%x", test.first)}, snapshots: map[int64]string{}}
+		for _, z := range test.snapshots {
+			m.snapshots[z] = fmt.Sprintf("%x", z)
+		}
+		if after, snapshot := startingPoint([]*member{m}); after != test.after || snapshot != test.snapshot {
+			t.Errorf("%s: after %#x with %q, want %#x with %q", about, after, snapshot, test.after, test.snapshot)
+		}
+	}
+}
+
+// A snapshot lists nodes in no order.
+func TestReader_addsTheNodesOfASnapshotInTheirOrder(t *testing.T) {
+	begin := time.UnixMilli(1_000_000)
+	tr := observe.NewTracker("/locks", observe.Limits{MaxExpired: -1, MaxWait: time.Second})
+	r := &reader{tracker: tr, bySession: map[int64][]txnlog.Node{}, existing: []txnlog.Node{
+		{Path: "/locks/a/x-0000000009", Session: 9, Zxid: 9, Created: begin.Add(-time.Minute)},
+		{Path: "/locks/a/x-0000000008", Session: 8, Zxid: 8, Created: begin.Add(-time.Hour)},
+	}}
+	r.apply(&txnlog.Entry{Time: begin, Session: 9, Op: txnlog.Op{Type: txnlog.Delete, Path: "/locks/a/x-0000000009"}})
+	o := tr.Done(begin.Add(time.Second), "")
+	if l := o.Lines[0]; l.Left != 1 || l.Held.Count != 0 || l.Waited.Max != 0 || l.Handoff != 0 || o.Exceeds() {
+		t.Errorf("%+v: want that x-0000000008 is first in line all the time, after an unknown wait; %+v", l, o.Anomalies)
 	}
 }
 
