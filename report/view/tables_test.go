@@ -41,7 +41,7 @@ func TestCauses_hasARowForEachCause(t *testing.T) {
 	}
 	equal(t, rowsOf(*blocks[0].Table), []string{
 		"release|1|2.00 ms|2.00 ms|0 s to 1.00 s|1.00 ms",
-		"crash|3 (1 without a grant)|4.00 s to 5.00 s|4.00 s|2.00 s to 7.00 s|1.00 s to 2.00 s"})
+		"crash|3 (1 without a grant)|4.00 s to 5.00 s|4.50 s|2.00 s to 7.00 s|1.00 s to 2.00 s"})
 }
 
 // What is left out is counted once, however often a table is cut; what passed goes first.

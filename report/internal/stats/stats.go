@@ -43,15 +43,14 @@ func sample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 }
 
-// Middle returns the middle value, or the lower of the two middle values, so that the result is a
-// measured value. It returns false if there are no values.
+// Middle returns the median without its interval. It returns false if there are no values.
 func Middle(values []float64) (float64, bool) {
 	if len(values) == 0 {
 		return 0, false
 	}
 	values = slices.Clone(values)
 	slices.Sort(values)
-	return values[(len(values)-1)/2], true
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2, true
 }
 
 // HalvesRatio returns the median of the odd values divided by the median of the even values: the difference

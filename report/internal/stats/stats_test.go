@@ -28,14 +28,18 @@ func TestMore(t *testing.T) {
 	}
 }
 
-func TestMiddle_isAValueThatWasMeasured(t *testing.T) {
+// Tables and comparisons of the same trials show the same median.
+func TestMiddle_isTheMedian(t *testing.T) {
 	for _, row := range []struct {
 		values []float64
 		want   float64
 		ok     bool
-	}{{[]float64{3, 1, 2}, 2, true}, {[]float64{4, 1, 3, 2}, 2, true}, {nil, 0, false}} {
+	}{{[]float64{3, 1, 2}, 2, true}, {[]float64{4, 1, 3, 2}, 2.5, true}, {nil, 0, false}} {
 		if got, ok := Middle(row.values); got != row.want || ok != row.ok {
 			t.Errorf("middle of %v is %v, %v; want %v", row.values, got, ok, row.want)
+		}
+		if len(row.values) > 0 && Median(row.values).Center != row.want {
+			t.Errorf("the median of %v is %v, want %v", row.values, Median(row.values).Center, row.want)
 		}
 	}
 }
