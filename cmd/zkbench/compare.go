@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,7 +101,9 @@ func (f *compareFlags) inputs(paths []string) (runs []report.Result, o compare.O
 		if err != nil {
 			return nil, o, fmt.Errorf("--metrics %s: %w", name, err)
 		}
-		o.Measures = append(o.Measures, m)
+		if !slices.Contains(o.Measures, m) {
+			o.Measures = append(o.Measures, m)
+		}
 	}
 	for _, path := range paths {
 		r, err := report.ReadResult(path)

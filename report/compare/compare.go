@@ -109,11 +109,12 @@ func Runs(old, new report.Result, o Options) Comparison {
 	if requested {
 		c.Rows = append(c.Rows, missingRows(c.Rows, o.Measures)...)
 	}
-	c.judge()
+	c.judge(requested)
 	return c
 }
 
-func (c *Comparison) judge() {
+// judge sets the results. Unless metrics were requested, one that varies must have been compared.
+func (c *Comparison) judge(requested bool) {
 	tests := map[float64]int{} // by alpha
 	for _, r := range c.Rows {
 		if r.Decides && r.P != nil {
@@ -130,7 +131,7 @@ func (c *Comparison) judge() {
 		if !r.Decides {
 			continue
 		}
-		decided = true
+		decided = decided || requested || r.P != nil || r.Result == Unknown
 		switch {
 		case r.Result == Worse:
 			c.Result = report.Fail
@@ -138,7 +139,7 @@ func (c *Comparison) judge() {
 			c.Result = report.Unknown
 		}
 	}
-	if !decided {
+	if !decided && c.Result == report.Pass {
 		c.Result = report.Unknown
 	}
 }

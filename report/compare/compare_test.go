@@ -171,6 +171,39 @@ func TestRuns_takesMoreForWorseWhateverOneTrialHad(t *testing.T) {
 	}
 }
 
+// Four trials are too few to test whether more is by chance, and not a reason to pass.
+func TestRuns_aMedianThatRoseInFewTrialsIsUnknown(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 3))
+	old, new := invent(r, "old", 4, 1, 0.01), invent(r, "new", 4, 1, 0.01)
+	each(value(metrics.FanoutBytes, 5))(&new)
+	last := old.Trials[len(old.Trials)-1].Repetition
+	each(func(x *report.Trial) {
+		*x.Metrics[metrics.FanoutBytes].Value = map[bool]float64{true: 5, false: 1}[x.Repetition == last]
+	})(&old)
+	c := Runs(old, new, five)
+	for _, row := range c.Rows {
+		if row.What == metrics.FanoutBytes && (row.Result != Unknown || row.More == 0 || row.Old.Center != 1 || row.Ratio.Center != 5) {
+			t.Errorf("from 1 to 5 in four trials: %+v", row)
+		}
+	}
+	if c.Result != report.Unknown {
+		t.Errorf("%s: %s", c.Result, c.Sentence())
+	}
+}
+
+// Counts that did not increase say nothing about times.
+func TestRuns_withoutATimeInCommonIsUnknown(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 4))
+	old, new := invent(r, "old", 10, 1, 0.01), invent(r, "new", 10, 1, 0.01)
+	each(func(x *report.Trial) {
+		delete(x.Metrics, metrics.HandoffLatency)
+		delete(x.Metrics, metrics.Throughput)
+	})(&old)
+	if c := Runs(old, new, five); c.Result != report.Unknown || !strings.Contains(c.Sentence(), "no deciding metric in common") {
+		t.Errorf("%s: %s", c.Result, c.Sentence())
+	}
+}
+
 func TestRuns_whatFailedAndIsUnknownNowIsNotBetter(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for now, want := range map[string]string{report.Unknown: report.Unknown, report.Pass: report.Pass} {

@@ -42,12 +42,12 @@ func count(old, new []report.Trial, metric string, slack, limit float64) (Row, b
 		Old: Side{stats.Median(a), len(a)}, New: Side{stats.Median(b), len(b)},
 	}
 	most, least := slices.Max(a), slices.Min(a)
-	r.Ratio = ratioOf(slices.Max(b), most)
+	r.Ratio = ratioOf(r.New.Center, r.Old.Center)
 	switch eps := 1e-9; {
 	case slices.Max(b) > most*(1+slack+eps) && equalsFormula(old, metric):
-		r.Result = Worse
+		r.Result, r.Ratio = Worse, ratioOf(slices.Max(b), most)
 		r.Why = fmt.Sprintf("at most %s before, up to %s now", units.Quantity(most, r.Unit), units.Quantity(slices.Max(b), r.Unit))
-	case slices.Max(b) > most*(1+slack+eps), r.New.Center > r.Old.Center*(1+max(slack, limit)+eps) && canTest(a, b):
+	case slices.Max(b) > most*(1+slack+eps), r.New.Center > r.Old.Center*(1+max(slack, limit)+eps):
 		varies, _ := compareSamples(m, a, b)
 		varies.What, varies.Unit, varies.Decides, varies.alpha = r.What, r.Unit, true, countAlpha
 		return varies, true
@@ -55,10 +55,6 @@ func count(old, new []report.Trial, metric string, slack, limit float64) (Row, b
 		r.Result = Better
 	}
 	return r, true
-}
-
-func canTest(a, b []float64) bool {
-	return min(slices.Min(a), slices.Min(b)) > 0 && min(len(a), len(b)) >= stats.MinSampleSize(countAlpha)
 }
 
 func equalsFormula(trials []report.Trial, metric string) bool {
