@@ -38,10 +38,10 @@ func adviseCmd() *cobra.Command {
 				return usageError("--promise %v: want at most 24h", o.Promise)
 			case o.Tick < 100*time.Millisecond || o.Tick > time.Minute:
 				return usageError("--tick %v: want 100ms to 1m", o.Tick)
-			case o.Slack < 0 || o.Slack >= o.Promise:
-				return usageError("--slack %v: want 0 or more, and less than the promise (%v)", o.Slack, o.Promise)
-			case members < 1 || members > 9 || members%2 == 0:
-				return usageError("--members %d: want an odd number from 1 to 9", members)
+			case o.Slack < 0 || o.Slack == 0 && cmd.Flags().Changed("slack") || o.Slack >= o.Promise:
+				return usageError("--slack %v: want more than 0, and less than the promise (%v)", o.Slack, o.Promise)
+			case members < 1 || members > 9 || members%2 == 0 || members == 1 && o.Election:
+				return usageError("--members %d: want an odd number from 1 to 9; with --election from 3", members)
 			}
 			for _, text := range pauses {
 				p, err := parsePause(text)
@@ -81,8 +81,8 @@ func parsePause(text string) (phases.Pause, error) {
 	length, rate, _ := strings.Cut(text, ":")
 	d, err := time.ParseDuration(length)
 	n, err2 := strconv.ParseFloat(rate, 64)
-	if err != nil || err2 != nil || d <= 0 || !(n >= 0 && n <= 1e6) {
-		return phases.Pause{}, fmt.Errorf("--pause %s: want DURATION:PER_HOUR, for example 3s:4", text)
+	if err != nil || err2 != nil || d <= 0 || !(n >= 0 && n*d.Hours() < 1) {
+		return phases.Pause{}, fmt.Errorf("--pause %s: want DURATION:PER_HOUR, for example 3s:4, in total less than an hour per hour", text)
 	}
 	return phases.Pause{For: d, PerHour: n}, nil
 }
@@ -99,8 +99,9 @@ func printAdvice(w io.Writer, o phases.AdviceOptions, a phases.Advice, members i
 		phases.Advice
 		Options           phases.AdviceOptions
 		Members, Failures int
+		Longest           bool // that servers grant by default
 		Command           string
-	}{a, o, members, (members - 1) / 2, "zkbench " + strings.Join(failoverArgs(o, a, members), " ")})
+	}{a, o, members, (members - 1) / 2, a.Timeout == 20*a.Tick, "zkbench " + strings.Join(failoverArgs(o, a, members), " ")})
 }
 
 func failoverArgs(o phases.AdviceOptions, a phases.Advice, members int) []string {

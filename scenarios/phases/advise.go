@@ -8,7 +8,7 @@ import (
 // Advice is a session timeout that keeps a promised failover time, and its consequences.
 type Advice struct {
 	Tick    time.Duration `json:"tick_ns"`            // tickTime of the servers
-	Timeout time.Duration `json:"session_timeout_ns"` // the longest timeout that keeps the promise
+	Timeout time.Duration `json:"session_timeout_ns"` // the longest timeout that keeps the promise, at most 20 ticks
 	// Times from the crash of a holder until the next client is granted.
 	Least time.Duration `json:"least_ns"`
 	Most  time.Duration `json:"most_ns"`
@@ -46,12 +46,12 @@ func Advise(o AdviceOptions) (Advice, error) {
 	if o.Election {
 		bound = both
 	}
-	timeout := (o.Promise - bound.predict(0, o.Tick, 0, o.Slack, false).most).Truncate(100 * time.Millisecond)
+	timeout := o.Promise - bound.predict(0, o.Tick, 0, o.Slack, false).most
 	if timeout < 2*o.Tick {
 		return Advice{}, fmt.Errorf("with a tick of %v, servers grant session timeouts of at least %v. The next grant can then take up to %v, which is more than the promise of %v; use a shorter tick",
 			o.Tick, 2*o.Tick, bound.predict(2*o.Tick, o.Tick, 0, o.Slack, false).most, o.Promise)
 	}
-	a := Advice{Tick: o.Tick, Timeout: min(timeout, 20*o.Tick)}
+	a := Advice{Tick: o.Tick, Timeout: min(max(timeout.Truncate(100*time.Millisecond), 2*o.Tick), 20*o.Tick)}
 	p := crash.predict(a.Timeout, o.Tick, a.Timeout/3, o.Slack, false)
 	a.Least, a.Most, a.Mean = p.least, p.most, p.mean
 	a.WithElection = both.predict(a.Timeout, o.Tick, 0, o.Slack, false).most

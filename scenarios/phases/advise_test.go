@@ -65,4 +65,7 @@ func TestAdvise(t *testing.T) {
 	if _, err := Advise(AdviceOptions{Promise: 7 * time.Second, Tick: 2 * time.Second}); err == nil || !strings.Contains(err.Error(), "use a shorter tick") {
 		t.Errorf("7 s with ticks of 2 s: %v", err)
 	}
+	if b, err := Advise(AdviceOptions{Promise: 1690 * time.Millisecond, Tick: 333 * time.Millisecond}); err != nil || b.Timeout != 666*time.Millisecond || b.Most > 1690*time.Millisecond {
+		t.Errorf("a timeout of two ticks keeps the promise: %+v, %v", b, err)
+	}
 }
