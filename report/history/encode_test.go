@@ -77,6 +77,20 @@ func TestKinds_areEncodedAndDecoded(t *testing.T) {
 	}
 }
 
+// A sample in another order of fields is not decoded by the fast path.
+func TestDecode_refusesUnknownOpsAndModes(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"sample":{"client":0,"op":"steal","due":1,"call":1,"return":2,"outcome":"ok"}}`:                   `unknown op "steal" or mode ""`,
+		`{"sample":{"op":"steal","client":0,"due":1,"call":1,"return":2,"outcome":"ok"}}`:                   `unknown op "steal" or mode ""`,
+		`{"sample":{"client":0,"op":"acquire","due":1,"call":1,"return":2,"outcome":"ok","mode":"admire"}}`: `unknown op "acquire" or mode "admire"`,
+		`{"sample":{"client":0,"op":"acquire","due":1,"call":1,"return":2,"outcome":"ok","mode":"read"}}`:   "",
+	} {
+		if _, _, err := decode([]byte(line)); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", line, err, want)
+		}
+	}
+}
+
 func TestAppendRecord_refusesATypeThatIsNoKind(t *testing.T) {
 	if _, err := appendRecord(nil, stranger{}); err == nil {
 		t.Error("a type that is no kind of record is encoded")
@@ -90,7 +104,8 @@ func (stranger) Time() time.Duration { return 0 }
 // drawSample draws every field, and restricts those of which not every value is allowed.
 func drawSample(t *rapid.T) *Sample {
 	s := rapid.Make[Sample]().Draw(t, "sample")
-	s.Op, s.Outcome = "op"+s.Op, rapid.SampledFrom([]Outcome{OK, Failed, Unknown}).Draw(t, "outcome")
+	s.Op, s.Mode = rapid.SampledFrom([]string{Acquire, Release, Put, Take, Write, Effect}).Draw(t, "op"), rapid.SampledFrom([]string{"", "read", "write"}).Draw(t, "mode")
+	s.Outcome = rapid.SampledFrom([]Outcome{OK, Failed, Unknown}).Draw(t, "outcome")
 	s.Due, s.Call, s.Clock, s.Limit = drawTime(t, "due"), drawTime(t, "call"), drawTime(t, "clock"), drawTime(t, "limit")
 	s.Return = s.Call + drawTime(t, "took")
 	return &s

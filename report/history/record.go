@@ -18,9 +18,9 @@
 package history
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 )
 
@@ -659,8 +659,8 @@ func (s *Sample) check() error {
 	default:
 		return fmt.Errorf("sample with outcome %q, want %q, %q or %q", s.Outcome, OK, Failed, Unknown)
 	}
-	if s.Op == "" {
-		return errors.New("sample without op")
+	if !slices.Contains([]string{Acquire, Release, Put, Take, Write, Effect}, s.Op) || !slices.Contains([]string{"", "read", "write"}, s.Mode) {
+		return fmt.Errorf("sample with unknown op %q or mode %q", s.Op, s.Mode)
 	}
 	if s.Return < s.Call {
 		return fmt.Errorf("sample that returned (%v) before it was called (%v)", s.Return, s.Call)
