@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -139,14 +140,17 @@ func (s *Scenario) validateMatrix(restValid bool, bad ProblemFunc) {
 		if len(values) == 0 {
 			bad("matrix."+key, "has no values")
 		}
+		var all []*Scenario
 		for i, value := range values {
 			at := "matrix." + key + "." + strconv.Itoa(i)
-			if slices.Contains(values[:i], value) {
-				bad(at, "%s occurs twice", value)
-			} else if _, err := s.withChoice(map[string]string{key: value}); err != nil && restValid {
+			chosen, err := s.withChoice(map[string]string{key: value})
+			if err != nil && restValid {
 				bad(at, "%s: %s", value, strings.ReplaceAll(err.Error(), "\n", "; "))
 				valid = false
+			} else if err == nil && slices.ContainsFunc(all, func(o *Scenario) bool { return reflect.DeepEqual(o, chosen) }) {
+				bad(at, "%s occurs twice", value)
 			}
+			all = append(all, chosen)
 		}
 	}
 	if cells := size * len(s.Subjects) * len(s.Clients) * max(s.Trials, 1) * len(s.PerEnsemble()); cells > maxCells {

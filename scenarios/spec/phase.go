@@ -164,6 +164,8 @@ func (s *Scenario) validateThresholds(bad ProblemFunc) {
 			bad(at, "threshold %q: the scenario has no parameter %q%s", c.Expr, parameter, units.Nearest(parameter, s.parameters()))
 		case parameter != "" && s.Params[parameter] != "" && c.IncomparableReason(s.Params[parameter]) != "":
 			bad(at, "threshold %q: %s", c.Expr, c.IncomparableReason(s.Params[parameter]))
+		case c.Value[0] == '-' && c.Op[0] == '<':
+			bad(at, "threshold %q: no metric is below 0", c.Expr)
 		case phase != "" && !slices.Contains(phases, phase):
 			bad(at, "threshold %q: the scenario has no phase %q%s", c.Expr, phase, units.Nearest(phase, phases))
 		case c.ComparesWithBase() && s.Base == "":

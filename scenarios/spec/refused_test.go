@@ -254,6 +254,23 @@ func TestLoad_refuses(t *testing.T) {
 	}
 }
 
+func TestScenario_refusesWhatWouldBeSomethingElse(t *testing.T) {
+	const text = "{name: x, subjects: [rwlock/parent], clients: [3], session_timeout: 4s, phases: [{name: p, kind: churn, duration: 1s, hold: 1ms}]}"
+	refused(t, "", text)
+	for override, want := range map[string]string{
+		"clients=[010]":                           `clients: "010" is not a whole number`,
+		"mix={read: 0, write: 0}":                 "mix: want a share of read or write above 0",
+		"matrix={hold: [1ms, 1000us]}":            "matrix.hold: 1000us occurs twice",
+		"matrix={hold: [1ms, 1ms]}":               "matrix.hold: 1ms occurs twice",
+		"matrix={hold: [1ms, 2ms]}":               "",
+		"thresholds=[acquire.latency.p50 < -1ms]": "no metric is below 0",
+	} {
+		refused(t, want, text, override)
+	}
+	refused(t, `subjects: lock/a/b: its trials would have the names of another subject's trials`, `{name: x, clients: [2], session_timeout: 4s,
+		subjects: [{name: lock/a-b, exec: ./a}, {name: lock/a/b, exec: ./b}], phases: [{name: p, kind: churn, duration: 1s, hold: 1ms}]}`)
+}
+
 func TestPhase_namesAreUnique(t *testing.T) {
 	refused(t, "x:2:64: phases.1.name: another phase is already named a", `{name: x, subjects: [lock/parent], clients: [2], session_timeout: 4s,
 		phases: [{name: a, kind: drain, rounds: 1, hold: 0s}, {name: a, kind: churn, duration: 1s, hold: 0s}]}`)

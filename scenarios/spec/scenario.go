@@ -174,6 +174,10 @@ func (s *Scenario) validateCells(bad ProblemFunc) {
 			bad(at, "%s", s.unknownSubject(name))
 		} else if slices.Contains(s.Subjects[:i], name) {
 			bad(at, "%s occurs twice; to run it more often, set trials", name)
+		} else if slices.ContainsFunc(s.Subjects[:i], func(other string) bool {
+			return strings.ReplaceAll(other, "/", "-") == strings.ReplaceAll(name, "/", "-")
+		}) {
+			bad(at, "%s: its trials would have the names of another subject's trials: subjects must differ in more than / and -", name)
 		}
 	}
 	if len(s.Clients) == 0 {

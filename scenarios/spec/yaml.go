@@ -70,6 +70,9 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
 				p.intended = join(path, best)
 			}
 		}
+		if v.Type() == reflect.TypeFor[Mix]() && v.IsZero() {
+			d.add(n, path, "want a share of read or write above 0")
+		}
 	default:
 		if err := n.Load(v.Addr().Interface()); err != nil { // not reached if invalidReason is complete
 			d.add(n, path, "%v", err)
@@ -135,8 +138,8 @@ func isValidScalar(n *yaml.Node, t reflect.Type) bool {
 		_, err := time.ParseDuration(n.Value)
 		return err == nil
 	case t.Kind() == reflect.Int:
-		_, err := strconv.ParseInt(n.Value, 10, 64)
-		return tag == "!!int" && err == nil
+		v, err := strconv.ParseInt(n.Value, 10, 64)
+		return tag == "!!int" && err == nil && strconv.FormatInt(v, 10) == strings.TrimPrefix(n.Value, "+") // 010 is octal
 	case t.Kind() == reflect.Float64:
 		return tag == "!!int" || tag == "!!float"
 	case t.Kind() == reflect.Bool:
