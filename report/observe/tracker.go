@@ -91,7 +91,6 @@ const (
 	HoldsKept     = 20_000 // holds that a Line lists
 	anomaliesKept = 20     // anomalies of one kind in one line
 	stepsKept     = 1000   // time steps in which a line counts its nodes
-	countForP99   = 100    // fewest values of which a p99 is shown
 )
 
 // longHold is the shortest hold at the end of the observation that is an anomaly, if a client waits.
@@ -148,12 +147,10 @@ type node struct {
 	first   time.Time // the time at which it became first in line; zero before
 }
 
+// compareNodes orders nodes by number. The lowest number follows the highest, as the counter overflows.
 func compareNodes(a, b *node) int {
-	return cmp.Or(CompareNumbers(a.number, b.number), strings.Compare(a.name, b.name))
+	return cmp.Or(int(a.number-b.number), strings.Compare(a.name, b.name))
 }
-
-// CompareNumbers orders the numbers of sequential nodes by age: the lowest number follows the highest.
-func CompareNumbers(a, b int32) int { return int(a - b) }
 
 type line struct {
 	ParentStats
@@ -171,29 +168,25 @@ type line struct {
 // randomID matches a name that ends in a UUID, or in a hexadecimal word of a length that IDs have.
 var randomID = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$|(^|[^0-9a-zA-Z])([0-9a-fA-F]{8}){2,5}$`)
 
-const digits = "0123456789"
-
 // Sequential splits the name of a sequential node before its counter: ten digits, or a negative number after an
 // overflow. ok is false for other names, such as UUIDs. Ten digits that begin with 1 are a time stamp in seconds.
 // Of more digits, as a time stamp in milliseconds has, the last ten are a counter if it is below ten million.
 func Sequential(name string) (prefix string, number int32, ok bool) {
-	i := len(strings.TrimRight(name, digits))
+	i := len(strings.TrimRight(name, "0123456789"))
 	n := len(name) - i
 	separated := func(i int) bool { return i == 0 || strings.IndexByte("-_.:", name[i-1]) >= 0 }
 	switch {
 	case (n == 9 || n == 10 && name[i] != '0') && i > 0 && name[i-1] == '-' && separated(i-1):
 		i--
-	case n == 10 && (name[i] == '0' || name[i] == '2' && separated(i) && name[i:] <= "2147483647"):
+	case n == 10 && (name[i] == '0' || name[i] == '2' && separated(i)):
 	case n > 10 && strings.HasPrefix(name[len(name)-10:], "000"):
 		i = len(name) - 10
 	default:
 		return "", 0, false
 	}
-	if i > 0 && strings.IndexByte(digits+"abcdefABCDEF", name[i-1]) >= 0 && randomID.MatchString(name) {
-		return "", 0, false
-	}
+	mayBeID := i > 0 && strings.IndexByte("0123456789abcdefABCDEF", name[i-1]) >= 0
 	v, err := strconv.ParseInt(name[i:], 10, 32)
-	return name[:i], int32(v), err == nil
+	return name[:i], int32(v), err == nil && !(mayBeID && randomID.MatchString(name))
 }
 
 // identifiers are the parts of a name that differ by client: UUIDs and session IDs.
@@ -482,7 +475,7 @@ func (d *durations) quantile(q float64) time.Duration {
 
 func (d *durations) spread() DurationSummary {
 	s := DurationSummary{Count: d.h.TotalCount(), P50: d.quantile(50), Max: d.max}
-	if s.Count >= countForP99 {
+	if s.Count >= 100 {
 		s.P99 = d.quantile(99)
 	}
 	return s

@@ -134,7 +134,7 @@ func (o *Observation) lines() view.Table {
 			expired = "unknown" // nodes were removed for an unknown cause
 		}
 		t.Rows = append(t.Rows, view.Row{Cells: []string{l.Parent, itoa(l.Nodes), itoa(int(l.Held.Count)), duration(l.Held, l.Held.P50, 1), duration(l.Held, l.Held.Max, 1),
-			duration(l.Waited, l.Waited.P50, 1), duration(l.Waited, l.Waited.P99, countForP99), duration(l.Waited, l.Waited.Max, 1), duration(l.Vacant, l.Vacant.Max, 1),
+			duration(l.Waited, l.Waited.P50, 1), duration(l.Waited, l.Waited.P99, 100), duration(l.Waited, l.Waited.Max, 1), duration(l.Vacant, l.Vacant.Max, 1),
 			expired, itoa(l.Most), itoa(len(l.Remaining)), itoa(int(l.ParentWatch)), itoa(int(l.PredecessorWatch))}})
 	}
 	t.OmittedRows = max(0, len(o.Lines)-linesShown)

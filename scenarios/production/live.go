@@ -255,7 +255,7 @@ func (l *live) removed(at string, p *parent) {
 func byNumber(a, b string) int {
 	_, x, _ := observe.Sequential(a)
 	_, y, _ := observe.Sequential(b)
-	return observe.CompareNumbers(x, y)
+	return int(x - y)
 }
 
 // readNode reads a new node. It returns false if the node has been removed already.
