@@ -272,8 +272,11 @@ func (n *Node) Sequential() bool {
 }
 
 // randomPart matches the part of a path that distinguishes nodes of the same kind: numbers, and random
-// IDs. A word as long as an ID (ULID, base62) counts as one.
+// IDs. Letters and digits as long as an ID (ULID, base62) count as one if randomLetters matches them.
 var randomPart = regexp.MustCompile(`[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-zA-Z]{16,}|0x[0-9a-fA-F]+|[0-9a-fA-F]{8,}|[0-9]+`)
+
+// randomLetters matches a part of most IDs, and of few words and names in camel case.
+var randomLetters = regexp.MustCompile(`[0-9]|[A-Z][a-z][A-Z]|(?i:[bcdfghjklmnpqrstvwxz]{6})`)
 
 // SameKind reports whether two nodes have the same kind, by their paths. Nodes of different kinds, such
 // as a reader's and a writer's, do not contend.
@@ -323,7 +326,12 @@ func pathPattern(path string) string {
 	if !endsInRandom(path) {
 		path = sequenceEnd.ReplaceAllString(path, "-#")
 	}
-	return randomPart.ReplaceAllString(path, "#")
+	return randomPart.ReplaceAllStringFunc(path, func(part string) string {
+		if len(part) >= 16 && !randomLetters.MatchString(part) {
+			return part
+		}
+		return "#"
+	})
 }
 
 // endsInRandom reports whether the path ends in a UUID or another random hexadecimal word, whose last characters may
