@@ -48,10 +48,14 @@ func TestItemless_looksIntoFolders(t *testing.T) {
 			t.Errorf("with %s: no items: %v, %v, want %v", node, none, err, want)
 		}
 	}
-	var unknown, items observer.Items
+	var unknown, items, encoded observer.Items
 	create("", "data", 0, &unknown, true)
 	create("/tickets", "data", 0, &unknown, true)
 	create("/tickets/n-0000000000", "data", zk.FlagEphemeral, &unknown, true)
+	encoded.Put("0-9")
+	create("/4f1c", "compressed", 0, &encoded, false)
+	encoded.Taken("0-9")
+	create("/settings", "compressed", 0, &encoded, true)
 	create("/entries", "data", 0, &unknown, true)
 	create("/entries/entry-0000000001", "data", 0, &unknown, false)
 	found, err := o.Nodes(t.Context(), queue)

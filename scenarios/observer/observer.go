@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -385,7 +386,7 @@ func lineLength(ctx context.Context, s *recipes.Session, path string) (n int, er
 }
 
 // NoItems reports whether no member has an item of the queue at path: a persistent node below it that holds one of the
-// items. A missing path has none.
+// items, or may hold an encoded one. A missing path has none.
 func (o *Observer) NoItems(ctx context.Context, path string, items *Items) (bool, error) {
 	for i := range o.sessions {
 		s, err := o.Member(ctx, i)
@@ -405,7 +406,7 @@ func anyItem(ctx context.Context, s *recipes.Session, path string, items *Items)
 		return false, err
 	}
 	for _, name := range names {
-		if found, err := isItem(ctx, s, path+"/"+name, items); found || err != nil {
+		if found, err := isItem(ctx, s, path+"/"+name, items.mayContain); found || err != nil {
 			return found, err
 		}
 	}
@@ -420,12 +421,12 @@ func anyItem(ctx context.Context, s *recipes.Session, path string, items *Items)
 	return false, nil
 }
 
-func isItem(ctx context.Context, s *recipes.Session, path string, items *Items) (bool, error) {
+func isItem(ctx context.Context, s *recipes.Session, path string, holds func(data []byte, numbered bool) bool) (bool, error) {
 	data, stat, err := s.Get(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
-	return err == nil && stat.EphemeralOwner == 0 && items.mayContain(data, Sequential.MatchString(path)), err
+	return err == nil && stat.EphemeralOwner == 0 && holds(data, Sequential.MatchString(path)), err
 }
 
 // ItemsAmong returns the nodes that hold items.
@@ -436,7 +437,7 @@ func (o *Observer) ItemsAmong(ctx context.Context, nodes []Node, items *Items) (
 			return nil, err
 		}
 		var is bool
-		if is, err = isItem(ctx, s, n.Path, items); is {
+		if is, err = isItem(ctx, s, n.Path, items.contains); is {
 			found = append(found, n)
 		}
 	}
@@ -476,9 +477,9 @@ func (o *Items) Taken(id string) {
 	}
 }
 
-// mayContain reports whether a node with that data holds an outstanding item. In a numbered node, data without an ID may
+// contains reports whether a node with that data holds an outstanding item. In a numbered node, data without an ID may
 // be an encoded item, unless a node has contained an ID.
-func (o *Items) mayContain(data []byte, numbered bool) bool {
+func (o *Items) contains(data []byte, numbered bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	named, waits := false, false
@@ -488,4 +489,14 @@ func (o *Items) mayContain(data []byte, numbered bool) bool {
 	}
 	o.shown = o.shown || named
 	return waits || numbered && !named && !o.shown && len(data) > 0
+}
+
+// mayContain is like contains, but while an item is outstanding, a node need not be numbered to hold an encoded item.
+func (o *Items) mayContain(data []byte, numbered bool) bool {
+	o.mu.Lock()
+	if !numbered && !o.shown {
+		numbered = slices.Contains(slices.Collect(maps.Values(o.takes)), 0)
+	}
+	o.mu.Unlock()
+	return o.contains(data, numbered)
 }
