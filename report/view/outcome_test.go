@@ -42,6 +42,13 @@ func TestView_saysWhatIsNotPromised(t *testing.T) {
 	if v.Result != report.Pass || !strings.Contains(v.Verdict, "all 2 verdicts hold") {
 		t.Errorf("%s: %s", v.Result, v.Verdict)
 	}
+	if strings.Contains(v.Verdict, "Not tested") {
+		t.Errorf("only mutual exclusion is in the summary: %s", v.Verdict)
+	}
+	trial.Verdicts[0].Result, trial.Verdicts[1].Result = report.NotPromised, report.Pass
+	if v := New(Input{Result: report.Result{Trials: []report.Trial{trial}}}); !strings.HasSuffix(v.Verdict, " holds. Not tested: mutual-exclusion of lock/mine, because it was not promised.") {
+		t.Error(v.Verdict)
+	}
 	rows := map[string]int{}
 	for _, s := range v.Suites {
 		for _, c := range s.Checks {

@@ -38,9 +38,19 @@ func passSummary(trials []report.Trial) string {
 	verdicts, thresholds := report.Tallies(trials)
 	s := allOf(verdicts.Pass, "verdict")
 	if thresholds.Pass > 0 {
-		return s + " and " + allOf(thresholds.Pass, "threshold") + " hold."
+		s += " and " + allOf(thresholds.Pass, "threshold") + " hold."
+	} else {
+		s += oneOrMany(verdicts.Pass, " holds.", " hold.")
 	}
-	return s + oneOrMany(verdicts.Pass, " holds.", " hold.")
+	untested := slices.DeleteFunc(slices.Clone(trials), func(t report.Trial) bool {
+		return !slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool {
+			return v.Guarantee == verdict.MutualExclusion && v.Result == report.NotPromised
+		})
+	})
+	if subjects := matrix.Distinct(untested, func(t report.Trial) string { return units.Clean(t.Subject) }); len(subjects) > 0 {
+		s += " Not tested: " + verdict.MutualExclusion + " of " + units.List(subjects) + ", because it was not promised."
+	}
+	return s
 }
 
 func allOf(n int, noun string) string {

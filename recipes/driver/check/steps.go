@@ -3,6 +3,7 @@ package check
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -50,7 +51,8 @@ func checkHello(k *checker) {
 	s, err := host.SubjectOf(k.Command, k.p)
 	k.require(err == nil, "%v", err)
 	h := k.p.Hello
-	k.note("%s: %s, variant %q, ops %s", h.Recipe, s.About, h.Variant, strings.Join(h.Ops, " "))
+	promises, _ := json.Marshal(h.Promises)
+	k.note("%s: %s, variant %q, promises %s, ops %s", h.Recipe, s.About, h.Variant, promises, strings.Join(h.Ops, " "))
 	for _, op := range h.Ops {
 		if !slices.Contains([]string{"acquire", "release", "enter", "leave", "put", "take", "limit", "write", "cancel", "holds", lines.OpAuth}, op) {
 			k.note("the hello names the op %q, which is not part of the protocol", op)

@@ -74,6 +74,7 @@ func TestHello_whatIsWrongIsShown(t *testing.T) {
 		"wrong recipe":   `but the hello has recipe "semaphore"`,
 		"an election":    `the name lock/toy requires recipe lock, but the hello has recipe "election"`,
 		"no ops":         `the ops of a lock must include acquire and release`,
+		"a typing error": `any of exclusive, fifo, delivery and writers: json: unknown field "exclusiv"`,
 		"wrong variant":  `variant is "fair", but must be one of parent, predecessor, polling`,
 	} {
 		if _, err := play(t, mode); err == nil || !strings.Contains(err.Error(), want) {

@@ -52,6 +52,7 @@ var hellos = map[string]string{
 	"an election":    `"protocol":1,"recipe":"election","ops":["acquire","release"]`,
 	"no ops":         `"protocol":1,"recipe":"lock"`,
 	"wrong variant":  `"protocol":1,"recipe":"lock","ops":["acquire","release"],"variant":"fair"`,
+	"a typing error": `"protocol":1,"recipe":"lock","ops":["acquire","release"],"promises":{"exclusiv":true}`,
 	"no cancel":      `"protocol":1,"recipe":"lock","ops":["acquire","release"]`,
 	"rejoins":        `"protocol":1,"recipe":"lock","ops":["acquire","release","cancel"],"events":true,"rejoins":true`,
 	"two clients":    `"protocol":1,"recipe":"lock","ops":["acquire","release","cancel"],"max_clients":2`,

@@ -129,6 +129,17 @@ type Promises struct {
 	Writers   bool   `json:"writers,omitempty"` // readers do not starve a writer
 }
 
+// UnmarshalJSON rejects unknown promises: a promise whose name is misspelled would not be tested.
+func (p *Promises) UnmarshalJSON(b []byte) error {
+	type promises Promises
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode((*promises)(p)); err != nil {
+		return fmt.Errorf("promises must be an object with any of exclusive, fifo, delivery and writers: %w", err)
+	}
+	return nil
+}
+
 // Error is the reply to an operation that failed.
 type Error struct {
 	Times
