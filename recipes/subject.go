@@ -161,7 +161,8 @@ const (
 	EventSuspended EventKind = "suspended"
 	EventRestored  EventKind = "restored"
 	EventLost      EventKind = "lost"
-	EventEnded     EventKind = "ended" // the grant has ended although the session lives: revoked, resigned
+	EventEnded     EventKind = "ended"  // the grant has ended although the session lives: revoked, resigned
+	EventClosed    EventKind = "closed" // zkbench closes the client during its operation, which cannot be cancelled
 )
 
 // Event is an event of the grant with the token Token.

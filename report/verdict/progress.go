@@ -197,7 +197,9 @@ func (p *progress) session(e *history.Session, record int) {
 			w = wait{client: e.Client, from: e.At, record: record, noSession: true}
 		}
 		w.sessionEnded = w.sessionEnded || e.Event != history.Deadline
-		w.closed = w.closed || e.Event == history.Closed
+		if e.Event == history.Closed {
+			w.closed, w.to = true, e.At
+		}
 		p.noSession[e.Client] = w
 	case history.Opened, history.Restored:
 		if w, ok := p.noSession[e.Client]; ok {
@@ -213,6 +215,9 @@ func (p *progress) acquired(s *history.Sample, record int) {
 	ph := p.phases.named(s.Phase)
 	ph.tried++
 	w := wait{client: s.Client, from: p.trying.since(s.Client, s.Call), to: s.Return, record: record}
+	if gone := p.noSession[s.Client]; gone.closed && gone.to >= s.Call { // zkbench ended this acquire, and the close may take long
+		w.to = min(w.to, gone.to)
+	}
 	if s.Outcome == history.OK {
 		ph.done++
 		ph.doneFaultFree = ph.doneFaultFree || !p.faults.Touches(s.Call, s.Return)

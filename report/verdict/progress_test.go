@@ -47,6 +47,10 @@ func TestProgress(t *testing.T) {
 			two + "acquire 1 5 0 10; session closed 2 1000; acquire 2 0 30 1001 failed; session opened 2 1100; " +
 				"session closed 2 4000; acquire 2 0 2000 4001 failed; session opened 2 4100; session closed 2 9100; " +
 				"acquire 2 0 5000 9101 failed; release 1 5 9300", Pass, ""},
+		{"a client does not wait while zkbench closes it",
+			two + "hold 1 5 10 20; session closed 2 3000; acquire 2 0 30 12000 failed canceled", Pass, ""},
+		{"it waits before",
+			two + "hold 1 5 10 20; session closed 2 9000; acquire 2 0 30 12000 failed canceled", Fail, "the lock was free from 30ms to 9s"},
 		{"an episode in which not every client was granted again",
 			two + "hold 1 5 10 20; snapshot 2000 3200 unserved",
 			Unknown, "not every client was granted again after the fault (record"},

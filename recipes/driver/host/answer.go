@@ -126,6 +126,9 @@ func (c *Client) giveUp(ctx context.Context, k *Call) (lines.Reply, error) {
 		}
 	}
 	if lines.Acquires(k.Op) || k.Op == "take" {
+		if c.env.Events != nil {
+			c.env.Events(recipes.Event{Kind: recipes.EventClosed, At: time.Now(), Session: c.Session()})
+		}
 		return c.leave(k, why)
 	}
 	c.setTerminal(terminalError{unfinished(why)}, c.env.Timeout)

@@ -205,7 +205,7 @@ func TestUnknown_waitsForWhatShowsBeforeTheClose(t *testing.T) {
 // A client that cannot be cancelled is closed, and opened again for the next operation.
 func TestCancel_givesUpTheOperation(t *testing.T) {
 	for mode, stays := range map[string]bool{"waits": true, "no cancel": false} {
-		_, client := start(t, mode)
+		p, client := start(t, mode)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
 		if _, err := client.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) || recipes.Indeterminate(err) {
@@ -213,6 +213,9 @@ func TestCancel_givesUpTheOperation(t *testing.T) {
 		}
 		if client.open != stays {
 			t.Errorf("%s: the client is open: %v", mode, client.open)
+		}
+		if closed := len(p.events) == 1 && (<-p.events).Kind == recipes.EventClosed; closed == stays {
+			t.Errorf("%s: it is reported that the client is closed: %v", mode, closed)
 		}
 		if err := client.Release(t.Context()); err != nil || !client.open {
 			t.Errorf("%s: the client cannot go on: %v", mode, err)
