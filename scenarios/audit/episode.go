@@ -37,12 +37,6 @@ func init() {
 				}
 			}
 		},
-		TooFew: func(_ *spec.Phase, clients int) string {
-			if clients != spec.EpisodeClients {
-				return fmt.Sprintf("an episode has %d clients", spec.EpisodeClients)
-			}
-			return ""
-		},
 	}, runCell)
 }
 

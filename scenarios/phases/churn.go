@@ -2,7 +2,6 @@ package phases
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/scenarios/spec"
@@ -21,12 +20,7 @@ func init() {
 			p.CheckDuration(bad)
 			spec.Between(bad, "contenders", p.Contenders, 0, spec.MaxClients)
 		},
-		TooFew: func(p *spec.Phase, clients int) string {
-			if clients < p.Contenders {
-				return fmt.Sprintf("%d clients are fewer than the contenders of the phase (%d)", clients, p.Contenders)
-			}
-			return ""
-		},
+		MinClients: func(p *spec.Phase) (int, string) { return p.Contenders, "contenders are among the clients" },
 	}, func(ctx context.Context, st *stage.Stage) error {
 		if st.IsQueue() {
 			return exchange(ctx, st)

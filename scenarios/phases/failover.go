@@ -24,31 +24,23 @@ const WriteEvery = 100 * time.Millisecond
 
 func init() {
 	stage.AddKind(spec.Kind{
-		Name:   history.FailoverPhase,
-		About:  "in each round, a cause ends the grant of the holder; the time until the next grant is measured",
-		Pace:   history.ByHarness,
-		Needs:  spec.NeedsGrants,
-		Single: true,
-		Fields: []string{"rounds", "cause"},
-		Enums:  map[string][]string{"cause": causeNames()},
+		Name:     history.FailoverPhase,
+		About:    "in each round, a cause ends the grant of the holder; the time until the next grant is measured",
+		Pace:     history.ByHarness,
+		NoQueues: true,
+		Single:   true,
+		Fields:   []string{"rounds", "cause"},
+		Enums:    map[string][]string{"cause": causeNames()},
 		Validate: func(p *spec.Phase, bad spec.ProblemFunc) {
 			spec.Between(bad, "rounds", p.Rounds, 0, spec.MaxRounds) // 0 omits the phase
 			if Causes[p.Cause] == nil {
 				bad("cause", "%q is not a cause of a failover%s", p.Cause, units.Nearest(p.Cause, causeNames()))
 			}
 		},
-		TooFew: func(p *spec.Phase, clients int) string {
-			if clients < 2 && p.Rounds > 0 {
-				return fmt.Sprintf("%d client is not enough: the holder requires a successor", clients)
-			}
-			return ""
-		},
-		Plan: planFailover,
+		MinClients: func(p *spec.Phase) (int, string) { return min(2, 1+p.Rounds), "the holder requires a successor" },
+		Plan:       planFailover,
 		Faults: func(p *spec.Phase) []string {
-			if p.Rounds == 0 {
-				return nil
-			}
-			if c := Causes[p.Cause]; c != nil { // Validate reports an unknown cause
+			if c := Causes[p.Cause]; c != nil && p.Rounds > 0 { // Validate reports an unknown cause
 				return c.faultNames()
 			}
 			return nil

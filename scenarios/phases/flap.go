@@ -12,17 +12,12 @@ import (
 
 func init() {
 	stage.AddKind(spec.Kind{
-		Name:     history.FlapPhase,
-		About:    "one waiter loses its session and rejoins; the requests and notifications of the other clients are counted",
-		Pace:     history.ByHarness,
-		Fields:   []string{"rounds", "size"},
-		Validate: (*spec.Phase).CheckRounds,
-		TooFew: func(p *spec.Phase, clients int) string {
-			if clients < 2 {
-				return fmt.Sprintf("%d client is not enough: a flap requires other clients that wait", clients)
-			}
-			return ""
-		},
+		Name:       history.FlapPhase,
+		About:      "one waiter loses its session and rejoins; the requests and notifications of the other clients are counted",
+		Pace:       history.ByHarness,
+		Fields:     []string{"rounds", "size"},
+		Validate:   (*spec.Phase).CheckRounds,
+		MinClients: func(*spec.Phase) (int, string) { return 2, "a flap requires other clients that wait" },
 	}, flap)
 }
 

@@ -26,16 +26,13 @@ func init() {
 		Name:     history.SuccessionPhase,
 		About:    "candidates join one after the other and leave in a given order",
 		Pace:     history.ByHarness,
-		Needs:    spec.NeedsGrants,
+		NoQueues: true,
 		Single:   true,
 		Fields:   []string{"rounds", "leave", "order"},
 		Enums:    map[string][]string{"leave": leaves},
 		Validate: validateSuccession,
-		TooFew: func(p *spec.Phase, clients int) string {
-			if last := slices.Max(append(p.Order, -1)); clients <= last {
-				return fmt.Sprintf("%d candidates are too few: order lists client %d", clients, last)
-			}
-			return ""
+		MinClients: func(p *spec.Phase) (int, string) {
+			return slices.Max(append(p.Order, -1)) + 1, "clients are numbered from 0, and order lists the last"
 		},
 	}, succession)
 }

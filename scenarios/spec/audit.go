@@ -53,9 +53,9 @@ func isQueue(s recipes.Subject) bool { return s.Recipe == recipes.RecipeQueue }
 
 func isGrantable(s recipes.Subject) bool { return !isQueue(s) }
 
-func canCancelWaiting(s recipes.Subject) bool {
-	return isGrantable(s) && !s.NoCancel && s.Recipe != recipes.RecipeBarrier
-}
+func isContended(s recipes.Subject) bool { return isGrantable(s) && s.Recipe != recipes.RecipeBarrier }
+
+func canCancelWaiting(s recipes.Subject) bool { return isContended(s) && !s.NoCancel }
 
 // drainsLine reports whether draining a line shows more than other scripts: the cost of a hand-off, or whether each
 // release of a semaphore admits a waiter.
@@ -99,18 +99,16 @@ func ParseCell(name string) (Script, error) {
 	for text := range strings.SplitSeq(name, " + ") {
 		stepText, faultName, found := strings.Cut(text, "/")
 		s, err := parseStep(stepText)
-		if err != nil {
-			return Script{}, err
-		}
-		if !found {
-			return Script{}, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
-		}
 		f := FindStepFault(faultName)
-		if f == nil {
+		switch {
+		case err != nil:
+			return Script{}, err
+		case !found:
+			return Script{}, fmt.Errorf("%q: want STEP/FAULT, for example %q", text, text+"/session.expire")
+		case f == nil:
 			names := units.Names(StepFaults, func(f *StepFault) string { return f.Name })
 			return Script{}, fmt.Errorf("%q: there is no step fault %q%s", text, faultName, units.Nearest(faultName, names))
-		}
-		if f.stepKinds&s.Kind() == 0 {
+		case f.stepKinds&s.Kind() == 0:
 			return Script{}, fmt.Errorf("%q: %s does not apply to this kind of step", text, f.Name)
 		}
 		out.Injections = append(out.Injections, Injection{s, f})
@@ -128,6 +126,9 @@ func (s *Scenario) AuditPhase() *Phase {
 
 // initialCells returns the cells with which an audit begins: the named cells, or the calm episodes.
 func (s *Scenario) initialCells(p *Phase) (cells []Cell, err error) {
+	if !slices.Equal(s.Clients, []int{EpisodeClients}) {
+		return nil, fmt.Errorf("an episode has %d clients: set clients to [%d]", EpisodeClients, EpisodeClients)
+	}
 	processFault := slices.IndexFunc(p.Also, func(name string) bool { f := FindStepFault(name); return f != nil && f.process })
 	for _, name := range s.Subjects {
 		subject, err := s.Find(name)
@@ -173,8 +174,7 @@ func (s *Scenario) auditCell(subject recipes.Subject, name string) (Cell, error)
 			return Cell{}, fmt.Errorf("%s is a %s, which has no role %s; its roles are %s", subject.Name, subject.Recipe, a.Step.Role, strings.Join(RolesOf(subject), ", "))
 		case a.Fault.cancels() && subject.NoCancel:
 			return Cell{}, fmt.Errorf("%q: the calls of %s cannot be cancelled", a, subject.Name)
-		}
-		if a.Fault.process && subject.Start == nil && !s.Apart {
+		case a.Fault.process && subject.Start == nil && !s.Apart:
 			return Cell{}, fmt.Errorf("%s: %s", a.Fault.Name, noProcessReason(subject.Name))
 		}
 	}

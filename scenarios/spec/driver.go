@@ -222,11 +222,11 @@ func (s *Scenario) KnownMembers() (known string) {
 // Successors returns the subjects that clients run after a client.restart fault with [chaos.RestartAs].
 func (s *Scenario) Successors() (names []string) {
 	for _, f := range s.Faults() {
-		if as := f.Params[chaos.RestartAs]; as != "" && !slices.Contains(names, as) {
+		if as := f.Params[chaos.RestartAs]; as != "" {
 			names = append(names, as)
 		}
 	}
-	return names
+	return unique(names)
 }
 
 // validateSuccessors reports subjects with which the scenario's subjects cannot be replaced.

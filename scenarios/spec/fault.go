@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strconv"
@@ -60,13 +61,7 @@ func (f Fault) validate(bad ProblemFunc, phase time.Duration) {
 	if f.Times > 0 && f.Every == 0 {
 		bad("times", "requires every")
 	}
-	maxJitter := f.At
-	if f.Every > 0 {
-		maxJitter = f.Every
-	}
-	if maxJitter = max(maxJitter, 0); f.Jitter < 0 || f.Jitter > maxJitter {
-		bad("jitter", "%v is not between 0 and %v, the delay that jitter varies", f.Jitter, maxJitter)
-	}
+	Between(bad, "jitter", f.Jitter, 0, max(cmp.Or(f.Every, f.At), 0)) // of the delay that it varies
 	if f.At+f.Jitter+f.For > phase && f.Jitter > 0 {
 		bad("jitter", "an injection up to %v after %v is not within the phase (0 to %v)", f.Jitter, f.At, phase)
 	}

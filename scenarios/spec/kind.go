@@ -18,8 +18,8 @@ type Kind struct {
 	Name          string
 	About         string       // one line, for lists
 	Pace          history.Pace // determines when the clients act
-	Needs         needs
-	Fields        []string // fields of Phase that the kind accepts in addition to the common fields
+	NoQueues      bool         // does not support queues
+	Fields        []string     // fields of Phase that the kind accepts in addition to the common fields
 	Enums         map[string][]string
 	ExtraPacket   int  // extra packet size in bytes for the names of queued items
 	Single        bool // one client holds at a time: all acquires are for writing, and a semaphore has one permit
@@ -30,8 +30,8 @@ type Kind struct {
 	Validate func(p *Phase, bad ProblemFunc)
 	// CheckSubject checks fields whose valid values depend on the subject; may be nil.
 	CheckSubject func(p *Phase, s recipes.Subject, bad ProblemFunc)
-	// TooFew returns the reason why there are too few clients, or ""; may be nil.
-	TooFew func(p *Phase, clients int) string
+	// MinClients returns the smallest number of clients, and why fewer are too few; may be nil.
+	MinClients func(p *Phase) (n int, why string)
 	// Plan makes the random choices of the rounds from the seed; may be nil.
 	Plan func(p *Phase, r *rand.Rand, timeout time.Duration, clients int) []PlannedRound
 	// Faults returns the faults that the kind injects itself; may be nil.
@@ -79,22 +79,8 @@ func kindNamesWhere(matches func(*Kind) bool) (names []string) {
 
 func (k *Kind) refusal(field string) string {
 	accepting := strings.Join(kindNamesWhere(func(k *Kind) bool { return slices.Contains(k.Fields, field) }), " or ")
-	switch {
-	case field == "duration" && slices.Contains(k.Fields, "rounds"):
-		return fmt.Sprintf("a %s phase ends after a number of rounds: set rounds instead", k.Name)
-	case field == "rounds" && slices.Contains(k.Fields, "duration"):
-		return fmt.Sprintf("a %s phase runs for a fixed time: set duration instead", k.Name)
-	case field == "faults":
-		return fmt.Sprintf("a %s phase cannot have faults: put them into a phase of kind %s", k.Name, accepting)
-	}
-	return fmt.Sprintf("applies only to phases of kind %s, not %s", accepting, k.Name)
+	return fmt.Sprintf("applies only to phases of kind %s, not %s (whose fields are %s)", accepting, k.Name, strings.Join(k.Fields, ", "))
 }
-
-// needs is the subject that a kind of phase requires; "" for any subject.
-type needs string
-
-// NeedsGrants is the requirement of kinds that do not support queues.
-const NeedsGrants needs = "a lock or an election"
 
 // CheckSupports returns nil if a phase of the kind supports the subject, else an error with the reason.
 func (k *Kind) CheckSupports(s recipes.Subject) error {
@@ -102,8 +88,8 @@ func (k *Kind) CheckSupports(s recipes.Subject) error {
 		supporting := kindNamesWhere(func(k *Kind) bool { return k.Barriers })
 		return fmt.Errorf("%s is a barrier, which all clients pass together: it runs in phases of kind %s, not %s", s.Name, units.List(supporting), k.Name)
 	}
-	if k.Needs == NeedsGrants && s.Recipe == recipes.RecipeQueue {
-		return fmt.Errorf("%s is a queue, which does not grant anything; a %s phase requires %s", s.Name, k.Name, k.Needs)
+	if k.NoQueues && s.Recipe == recipes.RecipeQueue {
+		return fmt.Errorf("%s is a queue, which does not grant anything; a %s phase requires a lock or an election", s.Name, k.Name)
 	}
 	return nil
 }

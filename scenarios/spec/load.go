@@ -2,6 +2,7 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/recipes"
@@ -95,7 +97,9 @@ func Load(name string, text []byte, overrides ...string) (*Scenario, error) {
 	}
 	found = append(found, s.problems().notCausedBy(found)...)
 	found.locate(&root)
-	found.sort()
+	slices.SortStableFunc(found, func(a, b *problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
 	if ps = append(ps, found.inFile(name)...); len(ps) > 0 {
 		return nil, ps
 	}
@@ -109,7 +113,7 @@ func decode(root *yaml.Node) (*Scenario, Problems) {
 	return &s, d.problems
 }
 
-// notYAML returns the library's errors with their positions, and names a tab or an unexpected character.
+// notYAML returns the library's errors with their positions, and names a tab.
 func notYAML(text []byte, err error) Problems {
 	all := &yaml.LoadErrors{}
 	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
@@ -121,15 +125,8 @@ func notYAML(text []byte, err error) Problems {
 	var ps Problems
 	for _, e := range all.Errors {
 		p := &problem{Line: e.Mark.Line, Column: e.Mark.Column, Text: e.Message}
-		if p.Line >= 1 && p.Line <= len(lines) {
-			line := lines[p.Line-1]
-			next := strings.TrimSpace(line[min(max(p.Column-1, 0), len(line)):])
-			switch {
-			case strings.HasPrefix(strings.TrimLeft(line, " "), "\t"):
-				p.Text = "YAML does not allow tabs for indentation: use spaces"
-			case strings.Contains(e.Message, "did not find expected") && next != "":
-				p.Text = fmt.Sprintf("unexpected %q", next[:1])
-			}
+		if i := p.Line - 1; i >= 0 && i < len(lines) && strings.HasPrefix(strings.TrimLeft(lines[i], " "), "\t") {
+			p.Text = "YAML does not allow tabs for indentation: use spaces"
 		}
 		ps = append(ps, p)
 	}

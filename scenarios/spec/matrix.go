@@ -114,51 +114,46 @@ var invariantFields = map[string]string{
 }
 
 // validateMatrix checks each value alone, and then each combination of values, if the rest of the scenario is valid.
-func (s *Scenario) validateMatrix(restValid bool, bad ProblemFunc) {
-	size, valid := 1, true
+func (s *Scenario) validateMatrix(valid bool, problem ProblemFunc) {
+	size, restValid := 1, valid
+	bad := func(field, format string, args ...any) {
+		valid = false
+		problem("matrix."+field, format, args...)
+	}
 	named := map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(s.Matrix)) {
-		values := s.Matrix[key]
+		values, all := s.Matrix[key], forAllPhases(key)
 		size *= len(values)
-		if other, twice := named[s.field(key)]; twice {
-			bad("matrix."+key, "is the same field as matrix.%s", other)
-			valid = false
-			continue
-		}
+		other := named[s.field(key)]
 		named[s.field(key)] = key
-		if all := forAllPhases(key); all != key && s.Matrix[all] != nil {
-			bad("matrix."+key, "is already set by matrix.%s, which applies to all phases", all)
-			valid = false
-			continue
-		}
 		field, _, _ := strings.Cut(key, ".")
-		if why, ok := invariantFields[field]; ok {
-			bad("matrix."+key, "cannot be varied in a matrix: %s", why)
-			valid = false
-			continue
-		}
-		if len(values) == 0 {
-			bad("matrix."+key, "has no values")
-		}
-		var all []*Scenario
-		for i, value := range values {
-			at := "matrix." + key + "." + strconv.Itoa(i)
-			chosen, err := s.withChoice(map[string]string{key: value})
-			if err != nil && restValid {
-				bad(at, "%s: %s", value, strings.ReplaceAll(err.Error(), "\n", "; "))
-				valid = false
-			} else if err == nil && slices.ContainsFunc(all, func(o *Scenario) bool { return reflect.DeepEqual(o, chosen) }) {
-				bad(at, "%s occurs twice", value)
+		switch {
+		case other != "":
+			bad(key, "is the same field as matrix.%s", other)
+		case all != key && s.Matrix[all] != nil:
+			bad(key, "is already set by matrix.%s, which applies to all phases", all)
+		case invariantFields[field] != "":
+			bad(key, "cannot be varied in a matrix: %s", invariantFields[field])
+		case len(values) == 0:
+			bad(key, "has no values")
+		default:
+			var chosen []*Scenario
+			for i, value := range values {
+				at := key + "." + strconv.Itoa(i)
+				one, err := s.withChoice(map[string]string{key: value})
+				if err != nil && restValid {
+					bad(at, "%s: %s", value, strings.ReplaceAll(err.Error(), "\n", "; "))
+				} else if err == nil && slices.ContainsFunc(chosen, func(o *Scenario) bool { return reflect.DeepEqual(o, one) }) {
+					bad(at, "%s occurs twice", value)
+				}
+				chosen = append(chosen, one)
 			}
-			all = append(all, chosen)
 		}
 	}
 	if cells := size * len(s.Subjects) * len(s.Clients) * max(s.Trials, 1) * len(s.PerEnsemble()); cells > maxCells {
-		bad("matrix", "results in %d trials; the maximum is %d", cells, maxCells)
-		return
-	}
-	if valid && restValid && len(s.Matrix) > 0 {
-		s.validateChoices(bad)
+		problem("matrix", "results in %d trials; the maximum is %d", cells, maxCells)
+	} else if valid && len(s.Matrix) > 0 {
+		s.validateChoices(problem)
 	}
 }
 

@@ -246,8 +246,6 @@ type problem struct {
 	Line, Column int    // from 1; 0 if the problem is in an override
 	Path         string // of the field, such as phases.0.hold
 	Text         string // the problem, with the allowed values
-
-	intended string // path of the field whose name is probably misspelt here, or ""
 }
 
 // Error returns one line: FILE:LINE:COLUMN: FIELD: the problem.
@@ -305,19 +303,11 @@ func (ps Problems) inFile(file string) Problems {
 // locate sets missing positions to the position of the field, or of the nearest enclosing node.
 func (ps Problems) locate(root *yaml.Node) {
 	for _, p := range ps {
-		if p.Line > 0 {
-			continue
-		}
-		if n := FindNode(root, p.Path); n != nil {
+		if p.Line == 0 {
+			n := FindNode(root, p.Path)
 			p.Line, p.Column = n.Line, n.Column
 		}
 	}
-}
-
-func (ps Problems) sort() {
-	slices.SortStableFunc(ps, func(a, b *problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
 }
 
 // notCausedBy returns the problems that do not follow from known problems: those of other fields, which neither
@@ -325,7 +315,7 @@ func (ps Problems) sort() {
 func (ps Problems) notCausedBy(known Problems) Problems {
 	return slices.DeleteFunc(ps, func(p *problem) bool {
 		return slices.ContainsFunc(known, func(k *problem) bool {
-			return within(p.Path, k.Path) || within(k.Path, p.Path) || k.intended != "" && within(p.Path, k.intended)
+			return within(p.Path, k.Path) || within(k.Path, p.Path)
 		})
 	})
 }

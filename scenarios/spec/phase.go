@@ -127,12 +127,13 @@ func (p *Phase) validateForScenario(s *Scenario, at string, bad ProblemFunc) {
 			f.validateClients(bad.below(fmt.Sprintf("%s.faults.%d", at, j)), fewest)
 		}
 	}
+	if k.MinClients == nil {
+		return
+	}
+	least, why := k.MinClients(p)
 	for _, n := range s.Clients {
-		if k.TooFew == nil || n < 1 {
-			continue
-		}
-		if why := k.TooFew(p, n); why != "" {
-			bad("clients", "%s: %s", at, why)
+		if n >= 1 && n < least {
+			bad("clients", "%s: %d is less than %d: %s", at, n, least, why)
 		}
 	}
 }

@@ -45,11 +45,11 @@ type PlannedRound struct {
 
 // DrawPlan returns the plan of the trial of one cell. The plan depends on the scenario, the seed, the
 // number of clients and the repetition, but not on the subject: compared subjects have the same faults.
-func DrawPlan(s *Scenario, c Cell, trial string, seed uint64) Plan {
-	p := Plan{Trial: trial, Seed: seed}
-	for i, phase := range s.Phases {
+func DrawPlan(c Cell, seed uint64) Plan {
+	p := Plan{Trial: c.TrialName(), Seed: seed}
+	for i, phase := range c.Scenario.Phases {
 		r := rand.New(rand.NewPCG(seed, uint64(c.Clients)<<32|uint64(c.Trial)<<16|uint64(i)))
-		p.Phases = append(p.Phases, phase.draw(r, s.SessionTimeout, c.Clients))
+		p.Phases = append(p.Phases, phase.draw(r, c.Scenario.SessionTimeout, c.Clients))
 	}
 	return p
 }
@@ -100,20 +100,25 @@ func (p PhasePlan) Entries() ([]chaos.Entry, error) {
 		if err != nil {
 			return nil, errors.New(suggest(err))
 		}
-		out = append(out, chaos.Entry{
-			Fault: fault, On: f.On, At: f.At, For: f.For, Every: f.Every, Times: f.Times, Gaps: f.Gaps,
-		})
+		out = append(out, chaos.Entry{Fault: fault, On: f.On, At: f.At, For: f.For, Every: f.Every, Times: f.Times, Gaps: f.Gaps})
 	}
 	return out, nil
 }
 
 // MakePlans derives the plans of all trials from the seed, and writes them to the run folder dir.
 func MakePlans(cells []Cell, seed uint64, dir string) ([]Plan, error) {
+	if err := os.MkdirAll(filepath.Join(dir, report.FaultPlanDir), 0o755); err != nil {
+		return nil, err
+	}
 	out := make([]Plan, len(cells))
 	for i, c := range cells {
-		out[i] = DrawPlan(c.Scenario, c, c.TrialName(), seed)
-		if err := out[i].write(dir); err != nil {
-			return nil, err
+		out[i] = DrawPlan(c, seed)
+		text, err := yaml.Dump(out[i])
+		if err == nil {
+			err = os.WriteFile(PlanPath(dir, out[i].Trial), text, 0o644)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("plan of %s: %w", out[i].Trial, err)
 		}
 	}
 	return out, nil
@@ -122,15 +127,4 @@ func MakePlans(cells []Cell, seed uint64, dir string) ([]Plan, error) {
 // PlanPath returns the path of a trial's plan in the run folder dir.
 func PlanPath(dir, trial string) string {
 	return filepath.Join(dir, report.FaultPlanDir, trial+".yaml")
-}
-
-func (p Plan) write(dir string) error {
-	text, err := yaml.Dump(p)
-	if err != nil {
-		return fmt.Errorf("plan of %s: %w", p.Trial, err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, report.FaultPlanDir), 0o755); err != nil {
-		return fmt.Errorf("plan of %s: %w", p.Trial, err)
-	}
-	return os.WriteFile(PlanPath(dir, p.Trial), text, 0o644)
 }

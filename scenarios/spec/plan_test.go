@@ -62,7 +62,7 @@ func TestPlans_sameSeedSamePlan(t *testing.T) {
 func TestPhase_drawsWithinTheJitter(t *testing.T) {
 	s := load(t, stormy)
 	for seed := range uint64(200) {
-		p := spec.DrawPlan(s, spec.Cell{Scenario: s, Clients: 5}, "t", seed)
+		p := spec.DrawPlan(spec.Cell{Scenario: s, Clients: 5}, seed)
 		faults := p.Phases[0].Faults
 		if f := faults[0]; f.At != time.Second || f.Gaps != nil {
 			t.Fatalf("a fault without jitter was moved: %+v", f)
@@ -95,7 +95,7 @@ func TestArrivals_areOfThePlan(t *testing.T) {
 	s := load(t, `{name: x, subjects: [lock/parent, lock/predecessor], clients: [3], session_timeout: 4s, phases: [
 		{name: a, kind: stream, duration: 1s, rate: 5, arrivals: poisson, hold: 0s}, {name: b, kind: stream, duration: 1s, rate: 5, hold: 0s}]}`)
 	cells := cellsOf(t, s)
-	one, other := spec.DrawPlan(s, cells[0], "one", 9), spec.DrawPlan(s, cells[1], "other", 9)
+	one, other := spec.DrawPlan(cells[0], 9), spec.DrawPlan(cells[1], 9)
 	if one.Phases[0].Seed == 0 || one.Phases[0].Seed != other.Phases[0].Seed {
 		t.Errorf("seeds %d and %d, want one for both", one.Phases[0].Seed, other.Phases[0].Seed)
 	}

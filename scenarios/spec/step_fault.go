@@ -91,11 +91,10 @@ var StepFaults = []*StepFault{
 
 // FindStepFault returns the fault of that name, or nil.
 func FindStepFault(name string) *StepFault {
-	i := slices.IndexFunc(StepFaults, func(f *StepFault) bool { return f.Name == name })
-	if i < 0 {
-		return nil
+	if i := slices.IndexFunc(StepFaults, func(f *StepFault) bool { return f.Name == name }); i >= 0 {
+		return StepFaults[i]
 	}
-	return StepFaults[i]
+	return nil
 }
 
 // NamedFaults returns the faults that a full audit omits unless they are named.
@@ -106,19 +105,10 @@ func NamedFaults() []string {
 func (f *StepFault) cancels() bool { return f.Name == "cancel" }
 
 func (f *StepFault) appliesTo(s SeenStep, subject recipes.Subject) bool {
-	switch {
-	case f.stepKinds&s.Kind() == 0, len(f.duringCalls) > 0 && !slices.Contains(f.duringCalls, s.Call):
-		return false
-	case f.cancels() && subject.NoCancel:
-		return false
-	case f.Timed && !subject.SupportsLimit:
-		return false
-	case f.process && subject.Start == nil && subject.PipeLatency == nil:
-		return false
-	case f.only != nil && !f.only(s, subject):
-		return false
-	}
-	return true
+	impossible := f.cancels() && subject.NoCancel || f.Timed && !subject.SupportsLimit ||
+		f.process && subject.Start == nil && subject.PipeLatency == nil
+	return !impossible && f.stepKinds&s.Kind() != 0 && (f.only == nil || f.only(s, subject)) &&
+		(len(f.duringCalls) == 0 || slices.Contains(f.duringCalls, s.Call))
 }
 
 // firstHoldOrWait selects one client that holds and one that waits: an election affects all clients of an episode.
@@ -128,7 +118,7 @@ func firstHoldOrWait(s SeenStep, _ recipes.Subject) bool {
 
 // inLine reports whether the client has a place in line at the step.
 func inLine(s SeenStep, subject recipes.Subject) bool {
-	return (s.Op == CallHold || s.Op == CallWait) && isGrantable(subject) && subject.Recipe != recipes.RecipeBarrier
+	return (s.Op == CallHold || s.Op == CallWait) && isContended(subject)
 }
 
 func firstCreate(s SeenStep, subject recipes.Subject) bool {

@@ -26,10 +26,8 @@ type decoder struct {
 // otherwise expand to a billion nodes.
 const maxNodes = 200_000
 
-func (d *decoder) add(n *yaml.Node, path, format string, args ...any) *problem {
-	p := &problem{Line: n.Line, Column: n.Column, Path: path, Text: fmt.Sprintf(format, args...)}
-	d.problems = append(d.problems, p)
-	return p
+func (d *decoder) add(n *yaml.Node, path, format string, args ...any) {
+	d.problems = append(d.problems, &problem{Line: n.Line, Column: n.Column, Path: path, Text: fmt.Sprintf(format, args...)})
 }
 
 func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
@@ -65,10 +63,7 @@ func (d *decoder) decode(n *yaml.Node, v reflect.Value, path string) {
 				d.decode(value, v.Field(i), join(path, key.Value))
 				continue
 			}
-			p := d.add(key, join(path, key.Value), "there is no such field%s", units.Nearest(key.Value, names))
-			if best := units.Closest(key.Value, names); best != "" {
-				p.intended = join(path, best)
-			}
+			d.add(key, join(path, key.Value), "there is no such field%s", units.Nearest(key.Value, names))
 		}
 		if v.Type() == reflect.TypeFor[Mix]() && v.IsZero() {
 			d.add(n, path, "want a share of read or write above 0")
