@@ -41,18 +41,13 @@ func (t *trial) recordSession(e wire.Event) {
 func (t *trial) recordPipe() {
 	st := t.stage
 	if pipe := st.Cell.Subject.PipeLatency; pipe != nil {
-		p50, p99, of := pipe()
-		st.Record.Record(&history.Pipe{At: st.Clock.Now(), P50: p50, P99: p99, Count: of, Clock: t.clockError()})
+		r := &history.Pipe{At: st.Clock.Now()}
+		r.P50, r.P99, r.Count = pipe()
+		if begun, remote := st.Tap.(*agents.Trial); remote {
+			r.Clock = begun.ClockError()
+		}
+		st.Record.Record(r)
 	}
-}
-
-// clockError returns the largest possible error of an agent's clock; 0 without agents.
-func (t *trial) clockError() time.Duration {
-	st := t.stage
-	if begun, remote := st.Tap.(*agents.Trial); remote {
-		return begun.ClockError()
-	}
-	return 0
 }
 
 // recordLostAgent records that the clients of a lost agent are unknown since the last message from it:
@@ -102,11 +97,7 @@ func describeUnavailable(ctx context.Context, e *ensembles.Ensemble) string {
 		if s.Serves() || errors.Is(s.Err, ensembles.ErrNotWhitelisted) || errors.Is(s.Err, ensembles.ErrEmptyReply) {
 			return "" // a member serves only while it has a quorum
 		}
-		cause := s.Err
-		for inner := cause; inner != nil; inner = errors.Unwrap(inner) {
-			cause = inner
-		}
-		down = append(down, fmt.Sprintf("%s: %v", s.Member.Name, cause))
+		down = append(down, fmt.Sprintf("%s: %v", s.Member.Name, s.Err))
 	}
 	return strings.Join(down, ", ")
 }

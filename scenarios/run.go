@@ -230,12 +230,11 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 		return err
 	}
 	if c.Agents != nil {
-		run.Agents = c.Agents.Names()
-		defer func() { run.Agents = c.Agents.Names() }() // some may have joined later
-	}
-	if c.Agents != nil && !relayed(c.Relay, e) {
-		if err := c.Agents.CheckReachable(e.Servers()); err != nil {
-			return fmt.Errorf("%w; to connect the agents through this machine, use --agents-relay", err)
+		defer func() { run.Agents = c.Agents.Names() }() // some may join later
+		if !relayed(c.Relay, e) {
+			if err := c.Agents.CheckReachable(e.Servers()); err != nil {
+				return fmt.Errorf("%w; to connect the agents through this machine, use --agents-relay", err)
+			}
 		}
 	}
 	return trials(&runner{
@@ -253,11 +252,8 @@ func (c Config) lock(e *ensembles.Ensemble) (unlock func() error, err error) {
 	}
 	exclusive := slices.ContainsFunc(c.Scenario.Phases, func(p spec.Phase) bool { return len(p.MemberFaults()) > 0 })
 	unlock, err = state.Acquire(id, c.Scenario.Name, exclusive)
-	switch {
-	case errors.Is(err, state.ErrLocked) && exclusive:
-		return nil, fmt.Errorf("%w; %s requires exclusive use, because its faults affect the members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err, c.Scenario.Name)
-	case errors.Is(err, state.ErrLocked):
-		return nil, fmt.Errorf("%w; the faults of that run affect the members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err)
+	if errors.Is(err, state.ErrLocked) {
+		return nil, fmt.Errorf("%w; faults of one of the two runs affect the members: wait until the ensemble is free, or start an ensemble for this run (--ensemble process or container)", err)
 	}
 	return unlock, err
 }

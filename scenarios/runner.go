@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -51,7 +52,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 	// The ensemble may be external or persistent: all nodes of the run must be removed.
 	defer func() { err = errors.Join(err, observer.NewObserver(r.ensemble, sweepTimeout, r.root()).Close()) }()
 	if err := r.warm(ctx, s.Warmup); err != nil {
-		return stage.CauseOr(ctx, err)
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	if len(s.Specimens) > 0 {
 		return r.runConcurrently(ctx, b.Cells, concurrency{all: len(b.Cells), atOnce: zooAtOnce, tries: 2})

@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,7 +96,7 @@ func (t *trial) runRecorded(ctx context.Context, play func() error) (err error) 
 	st := t.stage
 	after, err := st.Members.LastZxid(ctx)
 	if err != nil {
-		return stage.CauseOr(ctx, err)
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer func() { err = errors.Join(err, t.saveCommits(after)) }()
 	go st.Tap.WatchDeadlines(ctx)
@@ -103,7 +104,7 @@ func (t *trial) runRecorded(ctx context.Context, play func() error) (err error) 
 	defer watch.stop(st.Clock.Now)
 	defer func() { _ = st.Observer.Close() }() // the runner removes the remaining nodes, or reports an error
 	if err := t.openTree(ctx); err != nil {
-		return stage.CauseOr(ctx, err)
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer st.Tap.Close()
 	defer t.recordPipe()
@@ -220,12 +221,12 @@ func (t *trial) runPhases(ctx context.Context, failed <-chan error) error {
 	}()
 	st := t.stage
 	if err := st.OpenClients(ctx); err != nil {
-		return stage.CauseOr(ctx, err)
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	for i, p := range st.Scenario.Phases {
 		st.Phase, st.Planned = p, t.plan.Phases[i]
 		if err := t.runPhase(ctx, i); err != nil {
-			return stage.CauseOr(ctx, fmt.Errorf("phase %s: %w", p.Name, err))
+			return cmp.Or(context.Cause(ctx), fmt.Errorf("phase %s: %w", p.Name, err))
 		}
 	}
 	return nil
@@ -254,7 +255,7 @@ func (t *trial) recordError(ctx context.Context, err error) error {
 	}
 	if st.Members.IsManaged() {
 		if unhealthy := stage.AwaitHealthy(ctx, st.Observer); unhealthy != nil {
-			return stage.CauseOr(ctx, fmt.Errorf("%w: %w, after %w", stage.ErrUnhealthy, unhealthy, err))
+			return cmp.Or(context.Cause(ctx), fmt.Errorf("%w: %w, after %w", stage.ErrUnhealthy, unhealthy, err))
 		}
 	}
 	inapplicable := errors.Is(err, audit.ErrInapplicable)

@@ -152,15 +152,6 @@ func (f *Fold) observe(metric, phase string, d time.Duration) *phaseHistogram {
 	return x
 }
 
-// latency adds an operation's time from due to end to the metric. It ignores ramps: beyond the
-// subject's capacity, the latency only depends on the length of the ramp.
-func (f *Fold) latency(metric, phase string, due, end time.Duration) {
-	if f.phase(phase).Ramp() {
-		return
-	}
-	f.observe(metric, phase, end-due)
-}
-
 // endOf returns the time when a phase was over for its clients, or the history's end if that time is
 // not recorded. Later events (healing, recovery) are not part of the phase.
 func (f *Fold) endOf(p *history.Phase) time.Duration { return cmp.Or(p.ActiveUntil(), f.end) }

@@ -18,14 +18,14 @@ type handoffs struct {
 }
 
 func (x *handoffs) sample(s *history.Sample, p *history.Phase) {
-	if s.Op != history.Acquire || s.Outcome != history.OK || p.Kind == history.FlapPhase {
-		return
+	if s.Op != history.Acquire || s.Outcome != history.OK || p.Kind == history.FlapPhase || p.Ramp() {
+		return // beyond the subject's capacity, the latency only depends on the length of the ramp
 	}
 	name := AcquireLatency
 	if p.Kind == history.DrainPhase {
 		name = inDrain
 	}
-	x.fold.latency(name, s.Phase, s.Due, s.Return-s.Clock)
+	x.fold.observe(name, s.Phase, s.Return-s.Clock-s.Due)
 }
 
 func (x *handoffs) close(map[string]Metric) {

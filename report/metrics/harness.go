@@ -44,15 +44,13 @@ func (x *harness) close(out map[string]Metric) {
 	if s == nil {
 		return
 	}
-	for name, v := range map[string]int64{
-		selfTicks: s.Ticks, selfLateTicks: s.LateTicks, selfLate: int64(s.LateMax),
-		selfRecords: s.Records, selfLost: s.Lost, selfBacklog: s.MaxBacklog,
+	for name, v := range map[string]*float64{
+		selfTicks: new(float64(s.Ticks)), selfLateTicks: new(float64(s.LateTicks)), selfLate: new(float64(s.LateMax)),
+		selfRecords: new(float64(s.Records)), selfLost: new(float64(s.Lost)), selfBacklog: new(float64(s.MaxBacklog)),
+		selfCPU: s.CPU, selfMachineCPU: s.MachineCPU, selfStolen: s.Stolen,
 	} {
-		out[name] = value(name, float64(v))
-	}
-	for name, share := range map[string]*float64{selfCPU: s.CPU, selfMachineCPU: s.MachineCPU, selfStolen: s.Stolen} {
-		if share != nil {
-			out[name] = value(name, *share)
+		if v != nil {
+			out[name] = value(name, *v)
 		}
 	}
 }

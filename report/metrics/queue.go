@@ -64,8 +64,7 @@ func (x *queue) delivered(put item, taken time.Duration) {
 		x.fold.openLoops.add(p, scheduledOp{put.due, taken, true})
 		return
 	}
-	metric := x.latencyMetric(put.phase)
-	x.fold.latency(metric, put.phase, put.due, taken)
+	x.fold.observe(x.latencyMetric(put.phase), put.phase, taken-put.due)
 	x.fold.OnHandoff(Handoff{At: taken, Latency: taken - put.due})
 }
 

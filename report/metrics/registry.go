@@ -9,7 +9,6 @@
 package metrics
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -108,14 +107,6 @@ func Find(name string) (d Definition, phase string, ok bool) {
 		}
 	}
 	return Definition{}, "", false
-}
-
-// PhaseMetricNames returns the measured names of a metric for single phases, sorted.
-func PhaseMetricNames(name string, measured map[string]Metric) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(measured)), func(n string) bool {
-		d, phase, _ := Find(n)
-		return phase == "" || d.Name != name
-	})
 }
 
 // Latencies returns the latencies that tables show, the most important first.

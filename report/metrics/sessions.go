@@ -45,12 +45,13 @@ func (x *sessions) record(r history.Record) {
 }
 
 func (x *sessions) phaseAt(at time.Duration) *history.Phase {
-	for i := range x.fold.history.Phases {
-		if p := &x.fold.history.Phases[i]; p.Kind == history.ConnectPhase && p.Start <= at && (p.End == 0 || at < p.End) {
-			return p
-		}
+	i := slices.IndexFunc(x.fold.history.Phases, func(p history.Phase) bool {
+		return p.Kind == history.ConnectPhase && p.Start <= at && (p.End == 0 || at < p.End)
+	})
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &x.fold.history.Phases[i]
 }
 
 func (x *sessions) event(e *history.Session) {

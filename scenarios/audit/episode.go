@@ -3,6 +3,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -61,7 +62,7 @@ func runCell(ctx context.Context, st *stage.Stage) error {
 		script = func(p *episodeRun) { p.episode(what.Injections) }
 	}
 	if err := p.runScript(script); err != nil {
-		return fmt.Errorf("%s: %w", what.Name, stage.CauseOr(ctx, err))
+		return fmt.Errorf("%s: %w", what.Name, cmp.Or(context.Cause(ctx), err))
 	}
 	if st.IsQueue() {
 		return nil

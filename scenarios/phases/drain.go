@@ -82,23 +82,18 @@ func DrainOnce(ctx context.Context, st *stage.Stage) error {
 	if d.base, err = d.Wait(ctx, d.Initial.Wire, 0, int64(n-st.Holders())); err != nil {
 		return err
 	}
-	if err := recordFloor(ctx, st); err != nil {
+	floor, err := st.Observer.MeasureFloor(ctx, floorSamples)
+	if err != nil {
 		return err
+	}
+	for _, took := range floor {
+		st.Record.Record(&history.Floor{At: st.Clock.Now(), Phase: st.Phase.Name, Took: took})
 	}
 	return d.drainLine(ctx, holder)
 }
 
 // floorSamples is the number of measurements of the floor in each round.
 const floorSamples = 10
-
-// recordFloor measures the time of a delete and a read while all clients wait.
-func recordFloor(ctx context.Context, st *stage.Stage) error {
-	all, err := st.Observer.MeasureFloor(ctx, floorSamples)
-	for _, took := range all {
-		st.Record.Record(&history.Floor{At: st.Clock.Now(), Phase: st.Phase.Name, Took: took})
-	}
-	return err
-}
 
 // drainLine drains the line, beginning with the holder, and records the cost. Of a semaphore, the
 // oldest and the youngest holder release in turn, and each release must admit a waiter while the other holders stay.

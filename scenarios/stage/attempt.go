@@ -185,11 +185,3 @@ func (l *WaiterGroup) Next(ctx context.Context) (*Attempt, error) {
 		return nil, fmt.Errorf("%w within %v of a release", ErrNoGrant, limit)
 	}
 }
-
-// CauseOr returns the cause of ctx's cancellation if it was canceled, otherwise err.
-func CauseOr(ctx context.Context, err error) error {
-	if c := context.Cause(ctx); c != nil {
-		return c
-	}
-	return err
-}

@@ -449,8 +449,8 @@ func countConnections(ctx context.Context, st *Stage) *connections {
 	var counting sync.WaitGroup
 	counting.Go(func() {
 		c.count(ctx)
-		if Await(ctx, begun) == nil {
-			every(ctx, connectionsEvery, func() { c.count(ctx) })
+		for err := Await(ctx, begun); err == nil; err = Pause(ctx, connectionsEvery) {
+			c.count(ctx)
 		}
 	})
 	c.stop = func() { cancel(); counting.Wait() }

@@ -97,10 +97,7 @@ func logAge(line string, now time.Time) (time.Duration, bool) {
 	}
 	var at time.Duration
 	for i, unit := range []time.Duration{time.Minute, time.Second, time.Millisecond} {
-		n, err := strconv.Atoi(m[i+1])
-		if err != nil {
-			return 0, false
-		}
+		n, _ := strconv.Atoi(m[i+1]) // the pattern allows only digits
 		at += time.Duration(n) * unit
 	}
 	day := now.Sub(now.Truncate(24 * time.Hour))

@@ -61,8 +61,8 @@ func (st *Stage) Report(format string, args ...any) {
 	}
 	r.last = now
 	r.Status.Phase, r.Status.Detail, r.Status.Fault = st.Phase.Name, fmt.Sprintf(format, args...), fault
-	r.Status.Left = max(r.End.Sub(now), 0)
-	r.send(st.Record)
+	r.Status.Left, r.Status.Lost = max(r.End.Sub(now), 0), st.Record.Stats().Lost
+	r.Send(r.Status)
 }
 
 // ReportEnd reports the final state of a trial that has ended, unless the trial never began.
@@ -73,12 +73,6 @@ func (st *Stage) ReportEnd() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Status.Fault, r.Status.Over = "", true
-	r.send(st.Record)
-}
-
-// send sends the status with the number of lost records. The caller holds mu.
-func (r *Reporter) send(record *history.Writer) {
-	r.Status.Lost = record.Stats().Lost
+	r.Status.Fault, r.Status.Over, r.Status.Lost = "", true, st.Record.Stats().Lost
 	r.Send(r.Status)
 }

@@ -135,9 +135,6 @@ func (st *Stage) SnapshotStuck(ctx context.Context) error {
 // nodes in the background for a while.
 func (st *Stage) SnapshotIdle(ctx context.Context) error {
 	st.awaitEmpty(ctx)
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	return st.Snapshot(ctx, idleFor, false)
 }
 
@@ -300,8 +297,7 @@ func (w *lineWatch) hasTraffic() bool {
 	now := w.st.Tap.Totals()
 	passed := now.Sub(w.last)
 	w.last = now
-	return passed.Connections > 0 || passed.Notifications.Total() > 0 ||
-		passed.Requests.Total() > 0
+	return passed.Connections+passed.Notifications.Total()+passed.Requests.Total() > 0
 }
 
 func hasPendingRequest(clients []*Client) bool {

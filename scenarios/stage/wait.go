@@ -76,15 +76,6 @@ func Closed(done <-chan struct{}) bool {
 	}
 }
 
-func every(ctx context.Context, interval time.Duration, f func()) {
-	for {
-		f()
-		if Pause(ctx, interval) != nil {
-			return
-		}
-	}
-}
-
 // IdlePolls is the number of successive polls that must show the same counts for a line to be idle.
 const IdlePolls = 25
 
