@@ -24,7 +24,7 @@ const commitsTimeout = 30 * time.Second
 func (t *trial) saveCommits(after int64) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitsTimeout)
 	defer cancel()
-	path := history.CommitsPath(report.HistoryPath(t.runner.dir, t.name))
+	path := history.CommitsPath(report.HistoryPath(t.runner.Dir, t.name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}

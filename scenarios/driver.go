@@ -23,11 +23,11 @@ func (r *runner) toDriver(s recipes.Subject, apart bool) (recipes.Subject, error
 }
 
 func (r *runner) inSeparateProcess(s recipes.Subject) (recipes.Subject, error) {
-	if len(r.driver) == 0 {
+	if len(r.Driver) == 0 {
 		return s, fmt.Errorf("%s must run in separate processes (apart: true): set Config.Driver to the command that starts them, for example zkbench driver", s.Name)
 	}
-	args := append(slices.Clone(r.driver), s.Name)
-	if r.fleet != nil {
+	args := append(slices.Clone(r.Driver), s.Name)
+	if r.Agents != nil {
 		args[0] = site.Self
 	}
 	command := host.Command{Name: s.Name, Args: args}

@@ -667,7 +667,7 @@ func TestFaults_aRunThatIsInterruptedLeavesNothingStopped(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	r := newRunner(t)
-	r.progress = func(stage.Status) {
+	r.Progress = func(stage.Status) {
 		if slices.ContainsFunc(driversLeft(), state.Process.Stopped) {
 			interrupt()
 		}
@@ -804,7 +804,7 @@ func TestFaults_hitTheNextInLineOfThePath(t *testing.T) {
 func TestApart_runsWhatIsCompiledInAsDrivers(t *testing.T) {
 	t.Parallel()
 	r := newRunner(t)
-	r.driver = []string{"/usr/bin/env", driverKey + "=lock/parent", os.Args[0]} // the test binary is the driver
+	r.Driver = []string{"/usr/bin/env", driverKey + "=lock/parent", os.Args[0]} // the test binary is the driver
 	trial := trialOf(t, r.play(t, `{name: apart, subjects: [lock/parent], apart: true, clients: [2], session_timeout: 1s,
 		phases: [{name: churn, kind: churn, duration: 1s, hold: 1ms}]}`)[0])
 	if p := trial.Metrics["pipe.roundtrip"]; p.P50 == nil {

@@ -73,7 +73,7 @@ var runs atomic.Int64
 
 // newRunner returns a runner on the shared ensemble, with a run folder of its own.
 func newRunner(t *testing.T) *runner {
-	return &runner{log: noLog, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1)), seed: 1, dir: t.TempDir()}
+	return &runner{Config: Config{Logf: noLog, Seed: 1, Dir: t.TempDir()}, ensemble: ensemble, id: fmt.Sprintf("test-%d", runs.Add(1))}
 }
 
 // runTrials runs a scenario on the shared ensemble and returns its trials by name.
@@ -110,7 +110,7 @@ func trialOf(t *testing.T, path string) report.Trial {
 func (r *runner) play(t *testing.T, text string) (histories []string) {
 	t.Helper()
 	must(t, r.begin(t.Context(), t, text))
-	files, err := filepath.Glob(filepath.Join(r.dir, report.HistoryDir, "*"))
+	files, err := filepath.Glob(filepath.Join(r.Dir, report.HistoryDir, "*"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no history was written (%v)", err)
 	}

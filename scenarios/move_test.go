@@ -22,12 +22,12 @@ func TestMove_showsWhoResolvesNamesOnlyOnce(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t)
 			r.ensemble = startEnsemble(t, ensembles.Options{Members: 3, Tick: 500 * time.Millisecond})
-			r.driver = []string{"/usr/bin/env", driverKey + "=" + subject, os.Args[0]}
+			r.Driver = []string{"/usr/bin/env", driverKey + "=" + subject, os.Args[0]}
 			s := shipped(t, "move", "subjects=["+subject+"]")
 			batches, err := s.Batches()
 			must(t, err)
 			must(t, r.run(t.Context(), s, batches[0], 0, 1))
-			trial := trialOf(t, report.HistoryPath(r.dir, batches[0].Cells[0].TrialName()))
+			trial := trialOf(t, report.HistoryPath(r.Dir, batches[0].Cells[0].TrialName()))
 			judged(t, trial, verdict.Progress, want)
 			if len(trial.Faults) != 1 || trial.Faults[0].Err != "" {
 				t.Errorf("faults %+v, want one that is proven", trial.Faults)

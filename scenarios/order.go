@@ -88,7 +88,6 @@ type turns struct {
 	queue []*turnSlot // the first one has the turn
 }
 
-// turnSlot is the place of one trial in the queue of turns.
 type turnSlot struct {
 	turns *turns
 	turn  chan struct{} // receives a value when the turn begins

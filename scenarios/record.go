@@ -15,8 +15,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/stage"
 )
 
-// recordSession records session events of the tap: a new session, an expiry reported by a server, a
-// deadline that passed, a lost reply.
 func (t *trial) recordSession(e wire.Event) {
 	st := t.stage
 	if onResume := st.OnResume.Load(); onResume != nil && e.Kind == wire.Connected && e.Resumed {

@@ -161,7 +161,6 @@ func (c Config) writeScenario(s *spec.Scenario) error {
 	return os.WriteFile(filepath.Join(c.Dir, report.ScenarioFile), text, 0o644)
 }
 
-// runBatches runs each batch of trials on its own ensemble, and adds the ensembles' description to run.
 func (c Config) runBatches(ctx context.Context, run *report.Run) error {
 	batches, err := c.Scenario.Batches()
 	if err != nil {
@@ -237,10 +236,7 @@ func (c Config) withEnsemble(ctx context.Context, o ensembles.Options, logs stri
 			}
 		}
 	}
-	return trials(&runner{
-		ensemble: e, network: network, id: e.ID + "-" + randomID(), log: c.Logf,
-		fleet: c.Agents, relay: c.Relay, seed: c.Seed, dir: c.Dir, driver: c.Driver, progress: c.Progress,
-	})
+	return trials(&runner{Config: c, ensemble: e, network: network, id: e.ID + "-" + randomID()})
 }
 
 // lock protects runs on a persistent ensemble from each other: a run whose faults affect members
@@ -294,7 +290,6 @@ func runCleanup(f func(context.Context) error) error {
 	return f(ctx)
 }
 
-// hostFacts describes the machine. Facts that the system does not provide are omitted.
 func hostFacts() map[string]string {
 	facts := map[string]string{"os": runtime.GOOS, "arch": runtime.GOARCH, "cpus": strconv.Itoa(runtime.NumCPU())}
 	if name, err := os.Hostname(); err == nil {

@@ -18,7 +18,6 @@ import (
 	"github.com/zkbench/zkbench/report"
 	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/report/units"
-	"github.com/zkbench/zkbench/scenarios/agents"
 	"github.com/zkbench/zkbench/scenarios/observer"
 	"github.com/zkbench/zkbench/scenarios/spec"
 	"github.com/zkbench/zkbench/scenarios/stage"
@@ -26,17 +25,11 @@ import (
 )
 
 type runner struct {
+	Config
 	ensemble   *ensembles.Ensemble
 	network    *network.Network // cuts members' networks; nil if not available
 	id         string
-	seed       uint64
-	dir        string        // the run folder
-	fleet      *agents.Fleet // where the clients run; nil for this process
-	relay      bool          // agents reach the members through this process
-	driver     []string      // starts a driver of a compiled-in subject; see Config.Driver
 	driverPool *host.Pool    // shared by trials; nil if each starts its own
-	progress   func(stage.Status)
-	log        func(format string, args ...any)
 	start      time.Time     // of the run; zero if the number of trials is unknown
 	budget     time.Duration // of all batches; 0 if there is no limit
 }
@@ -46,7 +39,7 @@ type runner struct {
 // early when ctx is done, a history cannot be written, or a member of the ensemble does not serve; all
 // faults are then healed. A trial that cannot run records the reason in its history.
 func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before, all int) (err error) {
-	if err := os.MkdirAll(filepath.Join(r.dir, report.HistoryDir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(r.Dir, report.HistoryDir), 0o755); err != nil {
 		return err
 	}
 	// The ensemble may be external or persistent: all nodes of the run must be removed.
@@ -60,15 +53,15 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 	if s.AuditPhase() != nil {
 		return r.audit(ctx, s, b.Cells)
 	}
-	plans, err := spec.MakePlans(b.Cells, r.seed, r.dir)
+	plans, err := spec.MakePlans(b.Cells, r.Seed, r.Dir)
 	if err != nil {
 		return err
 	}
 	undecided := func(c history.Cell) (bool, error) {
-		so, err := report.Judge(r.dir)
+		so, err := report.Judge(r.Dir)
 		return so.Result.Undecided(c), err
 	}
-	policy := repetitionPolicy{scenario: s, start: time.Now(), undecided: undecided, log: r.log}
+	policy := repetitionPolicy{scenario: s, start: time.Now(), undecided: undecided, log: r.Logf}
 	first := 0
 	for _, group := range groups(b.Cells, s.Base) {
 		i := first
@@ -114,7 +107,7 @@ type concurrency struct {
 
 // runConcurrently runs cells in parallel. After an error that ends the run, no further cell begins.
 func (r *runner) runConcurrently(ctx context.Context, cells []spec.Cell, b concurrency) error {
-	plans, err := spec.MakePlans(cells, r.seed, r.dir)
+	plans, err := spec.MakePlans(cells, r.Seed, r.Dir)
 	if err != nil {
 		return err
 	}
@@ -168,7 +161,7 @@ func (t *trial) missed() bool {
 
 // prepareRetry removes a trial's records for its repetition; it returns false if the trial has broken a guarantee.
 func (r *runner) prepareRetry(trial string) (bool, error) {
-	path := report.HistoryPath(r.dir, trial)
+	path := report.HistoryPath(r.Dir, trial)
 	if hasFailedVerdict(path) {
 		return false, nil
 	}
@@ -210,7 +203,7 @@ func (r *runner) newTrial(c spec.Cell, p spec.Plan, i, all int, slot *turnSlot) 
 		Scenario: c.Scenario, Cell: c, Parent: root + "/line",
 		Members:  stage.Members{Ensemble: r.ensemble, Network: r.network},
 		Observer: o, Fences: fences, Holder: stage.NewHolder(), Yield: slot.yield,
-		Status: &stage.Reporter{Send: r.progress, End: r.estimateEnd(i, all),
+		Status: &stage.Reporter{Send: r.Progress, End: r.estimateEnd(i, all),
 			Status: stage.Status{Trial: i + 1, Trials: all, Subject: c.Subject.Name, Clients: c.Clients}},
 	}}
 }

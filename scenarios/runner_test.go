@@ -14,9 +14,9 @@ import (
 
 // A second try takes no failure back.
 func TestRunner_playsNoTrialAgainThatHasBrokenAGuarantee(t *testing.T) {
-	r := runner{log: noLog, dir: t.TempDir()}
+	r := runner{Config: Config{Logf: noLog, Dir: t.TempDir()}}
 	for name, again := range map[string]bool{"sound": true, "broken": false} {
-		path := report.HistoryPath(r.dir, name)
+		path := report.HistoryPath(r.Dir, name)
 		w := create(t, path)
 		for client := range 2 {
 			at := time.Duration(client)
@@ -54,7 +54,7 @@ func TestRunner_eachTrialReportsItself(t *testing.T) {
 			var mu sync.Mutex
 			reports := map[int][]stage.Status{} // by the trial's number, in order
 			r := newRunner(t)
-			r.progress = func(s stage.Status) {
+			r.Progress = func(s stage.Status) {
 				mu.Lock()
 				defer mu.Unlock()
 				reports[s.Trial] = append(reports[s.Trial], s)

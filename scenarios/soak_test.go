@@ -139,7 +139,7 @@ func (s *soak) run(seed uint64, dir string) (trial report.Trial, wrong []string)
 	text := drawSoak(seed, s.kinds, s.subjects)
 	must(s.t, os.WriteFile(filepath.Join(dir, "scenario.yaml"), []byte(text), 0o644))
 	r := newRunner(s.t)
-	r.ensemble, r.network, r.seed, r.dir = s.ensemble, s.network, seed, dir
+	r.ensemble, r.network, r.Seed, r.Dir = s.ensemble, s.network, seed, dir
 	if err := r.begin(s.t.Context(), s.t, text); err != nil {
 		wrong = append(wrong, fmt.Sprintf("it did not end well: %v", err))
 	}

@@ -66,7 +66,7 @@ func (t *trial) play(ctx context.Context) (err error) {
 		stop, setUpErr = t.startSubjects(ctx, failed)
 		defer stop()
 	}
-	st.Record, err = history.Create(report.HistoryPath(t.runner.dir, t.name), t.header())
+	st.Record, err = history.Create(report.HistoryPath(t.runner.Dir, t.name), t.header())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
 	}
@@ -112,13 +112,12 @@ func (t *trial) runRecorded(ctx context.Context, play func() error) (err error) 
 	return t.recordError(ctx, play())
 }
 
-// listen creates the trial's tap: in this process, or on the agents.
 func (t *trial) listen() (stop func(), err error) {
 	st, r := t.stage, t.runner
-	if r.fleet != nil {
-		remote, err := r.fleet.Begin(agents.Options{
+	if r.Agents != nil {
+		remote, err := r.Agents.Begin(agents.Options{
 			Trial: t.name, Parent: st.Parent, At: func(at time.Time) time.Duration { return st.Clock.At(at) },
-			Upstream: observer.UpstreamOf(st.Members.Ensemble), Relay: relayed(r.relay, st.Members.Ensemble),
+			Upstream: observer.UpstreamOf(st.Members.Ensemble), Relay: relayed(r.Relay, st.Members.Ensemble),
 			Event: t.recordSession, Lost: t.recordLostAgent,
 		})
 		if err != nil {
@@ -131,12 +130,12 @@ func (t *trial) listen() (stop func(), err error) {
 	tap := wire.New(st.Clock.Now)
 	tap.SetUpstream(observer.UpstreamOf(st.Members.Ensemble))
 	tap.OnEvent(t.recordSession)
-	tap.SetAdmit(observer.OwnProcesses(r.log))
+	tap.SetAdmit(observer.OwnProcesses(r.Logf))
 	st.Tap = tap
 	if known := st.Scenario.KnownMembers(); known != "" {
 		hosts := ""
 		if known == chaos.KnownByName {
-			hosts = filepath.Join(t.runner.dir, report.DriverDir, t.name+".hosts")
+			hosts = filepath.Join(t.runner.Dir, report.DriverDir, t.name+".hosts")
 			if err = os.MkdirAll(filepath.Dir(hosts), 0o755); err != nil {
 				return tap.Close, err
 			}
@@ -176,14 +175,14 @@ func (t *trial) startSubjects(ctx context.Context, failed chan<- error) (stop fu
 // startSubject starts a subject that runs in processes; it returns other subjects unchanged.
 func (t *trial) startSubject(ctx context.Context, given recipes.Subject, failed chan<- error) (_ recipes.Subject, stop func(), err error) {
 	st := t.stage
-	if (st.Scenario.Apart || t.runner.fleet != nil) && given.Start == nil {
+	if (st.Scenario.Apart || t.runner.Agents != nil) && given.Start == nil {
 		given, err = t.runner.toDriver(given, st.Scenario.Apart)
 	}
 	if given.Start == nil || err != nil {
 		return given, func() {}, err
 	}
 	st.Driven = true
-	dir := filepath.Join(t.runner.dir, report.DriverDir)
+	dir := filepath.Join(t.runner.Dir, report.DriverDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return given, func() {}, err
 	}
@@ -240,7 +239,7 @@ func (t *trial) recordError(ctx context.Context, err error) error {
 	if _, ok := errors.AsType[stage.PanicError](err); ok {
 		why, _, _ := strings.Cut(err.Error(), "\n") // without the stack
 		st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: why})
-		t.runner.log("trial %s ended early: %v", t.name, err)
+		t.runner.Logf("trial %s ended early: %v", t.name, err)
 		return nil
 	}
 	switch {
@@ -261,7 +260,7 @@ func (t *trial) recordError(ctx context.Context, err error) error {
 	inapplicable := errors.Is(err, audit.ErrInapplicable)
 	st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: err.Error(), Inapplicable: inapplicable})
 	if t.incomplete = !inapplicable; t.incomplete {
-		t.runner.log("trial %s could not be run: %v", t.name, err)
+		t.runner.Logf("trial %s could not be run: %v", t.name, err)
 	}
 	return nil
 }
@@ -270,7 +269,7 @@ func (t *trial) header() history.Header {
 	c := t.stage.Cell
 	s := c.Scenario
 	return history.Header{
-		Trial: t.name, Repetition: c.Trial, EarlierAttempts: t.earlierAttempts, Look: t.look, Seed: t.runner.seed,
+		Trial: t.name, Repetition: c.Trial, EarlierAttempts: t.earlierAttempts, Look: t.look, Seed: t.runner.Seed,
 		Cell:   c.Recorded(),
 		Recipe: string(c.Subject.Recipe), Permits: c.Permits(), Paths: s.Paths, Variant: string(c.Subject.Variant), Promises: promises(c.Subject),
 		Thresholds: s.Thresholds, Formulas: c.Subject.Formulas.Text, Expect: c.ExpectedViolations,

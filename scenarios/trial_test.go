@@ -138,7 +138,7 @@ func (p *panicking) Acquire(ctx context.Context) (recipes.Claim, error) {
 
 func TestRunner_endsWhereAHistoryCannotBeWritten(t *testing.T) {
 	r := newRunner(t)
-	inTheWay := report.HistoryPath(r.dir, "x-lock-predecessor-2")
+	inTheWay := report.HistoryPath(r.Dir, "x-lock-predecessor-2")
 	must(t, os.MkdirAll(inTheWay, 0o755))
 	if err := r.begin(t.Context(), t, `{name: x, subjects: [lock/predecessor], clients: [2], session_timeout: 4s,
 		phases: [{name: churn, kind: churn, duration: 1s, hold: 1ms}]}`); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), inTheWay) {

@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
-// checkVersions returns an error if the configuration lacks a version that its scenario needs.
 func (c Config) checkVersions() error {
 	s := c.Scenario
 	all := s.Versions()
@@ -48,7 +47,6 @@ func (c Config) checkVersions() error {
 	return nil
 }
 
-// FirstOptions returns the options of the first ensemble that the run starts.
 func (c Config) FirstOptions() ensembles.Options {
 	return c.ensembleOptions(spec.Batch{Versions: c.Scenario.PerEnsemble()[0]})
 }

@@ -20,8 +20,8 @@ func (r *runner) warm(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	if r.progress != nil {
-		r.progress(stage.Status{Phase: "warm-up"})
+	if r.Progress != nil {
+		r.Progress(stage.Status{Phase: "warm-up"})
 	}
 	until := time.Now().Add(d)
 	g, ctx := errgroup.WithContext(ctx)

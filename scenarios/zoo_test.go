@@ -125,7 +125,7 @@ var wrongClocks = []string{"5s,200ppm", "", "-3s,-200ppm"}
 func (h *hired) play(t *testing.T, relay bool, text string, progress func(stage.Status)) (trial report.Trial, records []history.Record) {
 	t.Helper()
 	r := newRunner(t)
-	r.fleet, r.relay, r.progress, r.driver = h.fleet, relay, progress, []string{os.Args[0], "driver"}
+	r.Agents, r.Relay, r.Progress, r.Driver = h.fleet, relay, progress, []string{os.Args[0], "driver"}
 	file := r.play(t, text)[0]
 	return trialOf(t, file), recordsOf(t, file)
 }

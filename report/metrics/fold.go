@@ -91,7 +91,6 @@ var noPhase history.Phase
 
 func (f *Fold) phase(name string) *history.Phase { return cmp.Or(f.phases[name], &noPhase) }
 
-// Record adds the next record.
 func (f *Fold) Record(n history.Numbered) {
 	f.end = max(f.end, n.Time())
 	s, ok := n.Record.(*history.Sample)

@@ -76,7 +76,6 @@ func register(f Family, collect func(*Fold) collector) {
 	families, registered = append(families, f), append(registered, collect)
 }
 
-// Families returns the families in order.
 func Families() []Family { return slices.Clone(families) }
 
 // All returns the definitions of all metrics, the most important first.
@@ -175,7 +174,6 @@ func (m Metric) Field(name string) *float64 {
 	}[name]
 }
 
-// Samples returns the number of samples of the metric.
 func (m Metric) Samples() int {
 	if m.Count == nil {
 		return 0

@@ -383,7 +383,6 @@ func (p *episodeRun) takeRepeatedly(ctx context.Context, i int) {
 	}
 }
 
-// calm is an episode without a fault. It records the steps.
 func calm(p *episodeRun) {
 	var transcripts []*wire.Transcript
 	for _, c := range p.st.Clients {

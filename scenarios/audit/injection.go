@@ -86,8 +86,8 @@ func (p *episodeRun) newInjection(s spec.Step, f *spec.StepFault) (*stepInjectio
 	}
 	if s.Kind()&(spec.AtRequest|spec.AtNotification) != 0 {
 		act := f.Act
-		if s.Kind() == spec.AtNotification {
-			act = f.NotificationAct
+		if s.Kind() == spec.AtNotification && act == wire.HoldRequest {
+			act = wire.HoldReply
 		}
 		var err error
 		if x.rule, err = x.c.Wire.Arm(s.Rule(act)); err != nil {

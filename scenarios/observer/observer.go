@@ -71,7 +71,6 @@ func (o *Observer) Member(ctx context.Context, i int) (*recipes.Session, error) 
 	return s, nil
 }
 
-// Owns reports whether the session belongs to the observer.
 func (o *Observer) Owns(session int64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -429,7 +428,6 @@ func isItem(ctx context.Context, s *recipes.Session, path string, holds func(dat
 	return err == nil && stat.EphemeralOwner == 0 && holds(data, Sequential.MatchString(path)), err
 }
 
-// ItemsAmong returns the nodes that hold items.
 func (o *Observer) ItemsAmong(ctx context.Context, nodes []Node, items *Items) (found []Node, err error) {
 	s, err := o.Member(ctx, 0)
 	for _, n := range nodes {
@@ -458,7 +456,6 @@ var itemIDs = regexp.MustCompile(`[0-9]+-[0-9]+`)
 // maxItemStart is the number of bytes of a node's data that are searched for an ID.
 const maxItemStart = 1024
 
-// Put records that the item was put.
 func (o *Items) Put(id string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

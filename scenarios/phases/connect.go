@@ -46,7 +46,6 @@ func connect(ctx context.Context, st *stage.Stage) error {
 // connectLimit bounds the time in which all sessions must be connected, at first and again after faults.
 const connectLimit = 10 * time.Minute
 
-// connectAll opens the clients' sessions and records how long each took.
 func connectAll(ctx context.Context, st *stage.Stage) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, connectLimit, fmt.Errorf("not all sessions were connected within %v", connectLimit))
 	defer cancel()
@@ -84,7 +83,6 @@ func isReconnecting(c *stage.Client) bool {
 	return s.Server == "" && !s.Expired && c.Stage.Clock.Now() < s.Deadline()
 }
 
-// memoryNow returns the current use of memory by this process, after a garbage collection.
 func memoryNow() history.Footprint {
 	runtime.GC()
 	runtime.GC() // the first call may only have completed a collection in progress

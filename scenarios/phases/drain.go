@@ -186,7 +186,6 @@ func (d *drainRun) awaitNotifications(ctx context.Context, k int) error {
 	return err
 }
 
-// record records the cost of the round, from the wire and the members' counters, with the formula's value.
 func (d *drainRun) record(n int, now stage.Counts) {
 	handoffs := n - d.Stage.Holders()
 	if d.Stage.IsBarrier() {
@@ -256,7 +255,6 @@ func (d *delivery) run(ctx context.Context) error {
 	return d.Stage.WaitQueueEmpty(ctx, d.Stage.GrantTimeout())
 }
 
-// deliverRound runs a round: it puts one item for each consumer and records the cost.
 func (d *delivery) deliverRound(ctx context.Context, round int, base stage.Counts) (now stage.Counts, err error) {
 	st := d.Stage
 	formula, n := st.Cell.Subject.Formulas.Deliver, len(st.Clients)

@@ -68,7 +68,6 @@ func (f *failoverRound) run(ctx context.Context, wait time.Duration) (err error)
 	return f.releaseAll(ctx, next)
 }
 
-// hold waits for the planned time before the injection, in which the holder writes to the resource.
 func (f *failoverRound) hold(ctx context.Context, wait time.Duration) error {
 	until := time.After(wait)
 	f.held.Write(ctx)

@@ -91,7 +91,6 @@ func (f *flaps) runQueue(ctx context.Context) error {
 	})
 }
 
-// runFlaps makes the clients wait, runs the flaps and calls last. Then it cancels the remaining calls.
 func (f *flaps) runFlaps(ctx context.Context, waiters []*stage.Client, last func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() { f.Stage.CancelAttempts(cancel, f.line) }()

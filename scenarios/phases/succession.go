@@ -112,7 +112,6 @@ func (s *successions) run(ctx context.Context) error {
 	return s.endRound(ctx)
 }
 
-// join makes the client join the line, and returns when its node exists.
 func (s *successions) join(ctx context.Context, c *stage.Client) error {
 	st := s.st
 	k := &candidate{session: c.Wire.Session().ID}

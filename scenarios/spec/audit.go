@@ -72,7 +72,6 @@ func applicableScripts(s recipes.Subject) (names []string) {
 	return names
 }
 
-// Scripts returns the name and the description of every script that is not limited to one step.
 func Scripts() (out [][2]string) {
 	for _, p := range scripts {
 		out = append(out, [2]string{p.Name, p.about})

@@ -31,7 +31,6 @@ func (s *Scenario) AllSubjects() []string {
 	return slices.Concat(units.Names(s.Specimens, func(x Specimen) string { return x.Subject }), s.Subjects, s.Successors())
 }
 
-// DriverCommands returns the commands of the drivers that are among AllSubjects.
 func (s *Scenario) DriverCommands() (commands []host.Command) {
 	all := s.AllSubjects()
 	for _, d := range s.Drivers {
@@ -196,7 +195,6 @@ func (s *Scenario) faultsThat(is func(name string) bool) (names []string) {
 	return names
 }
 
-// Faults yields the faults of all phases, with the paths of their fields.
 func (s *Scenario) Faults() iter.Seq2[string, Fault] {
 	return func(yield func(path string, f Fault) bool) {
 		for i, p := range s.Phases {

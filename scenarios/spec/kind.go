@@ -41,7 +41,6 @@ type Kind struct {
 // Kinds are the registered kinds of phase, in the order of their registration.
 var Kinds []*Kind
 
-// RegisterKind adds a kind of phase.
 func RegisterKind(k Kind) { Kinds = append(Kinds, &k) }
 
 // KindNamed returns the kind of that name, or nil.
@@ -52,7 +51,6 @@ func KindNamed(name string) *Kind {
 	return nil
 }
 
-// KindNames returns the names of the registered kinds of phase, in the order of their registration.
 func KindNames() []string { return kindNamesWhere(func(*Kind) bool { return true }) }
 
 // KindsHelp describes the kinds of phase in up to two lines each: the name with the behaviour, and the

@@ -133,10 +133,8 @@ func notYAML(text []byte, err error) Problems {
 	return ps
 }
 
-// Dump returns the scenario as YAML.
 func (s *Scenario) Dump() ([]byte, error) { return yaml.Dump(s) }
 
-// SubjectNames returns the names of the subjects that are compiled in.
 func SubjectNames() []string {
 	return units.Names(recipes.Subjects(), func(s recipes.Subject) string { return s.Name })
 }

@@ -125,7 +125,6 @@ func byName(root *yaml.Node, path string) string {
 	return strings.Join(steps, ".")
 }
 
-// clearPositions clears the positions of a tree that was not read from the scenario's file.
 func clearPositions(n *yaml.Node) {
 	n.Line, n.Column = 0, 0
 	for _, child := range n.Content {

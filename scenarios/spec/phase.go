@@ -41,7 +41,6 @@ type Phase struct {
 	builtin bool // part of a built-in scenario, with faults that the user has not requested
 }
 
-// common are the fields of every kind of phase.
 var common = []string{"name", "kind", "hold"}
 
 func (p *Phase) nonZeroFields() []string {
@@ -98,10 +97,8 @@ func (p *Phase) validate(bad ProblemFunc) {
 	k.Validate(p, bad)
 }
 
-// CheckRounds records a problem unless the phase has between 1 and MaxRounds rounds.
 func (p *Phase) CheckRounds(bad ProblemFunc) { Between(bad, "rounds", p.Rounds, 1, MaxRounds) }
 
-// CheckDuration records a problem unless the phase's duration is positive and at most MaxDuration.
 func (p *Phase) CheckDuration(bad ProblemFunc) { Between(bad, "duration", p.Duration, 1, MaxDuration) }
 
 // validateForScenario checks the phase, whose path is at, against the scenario's subjects and numbers of clients.
@@ -138,7 +135,6 @@ func (p *Phase) validateForScenario(s *Scenario, at string, bad ProblemFunc) {
 	}
 }
 
-// resize sets the duration of the phase and changes the times of its faults in proportion.
 func (p *Phase) resize(d time.Duration) {
 	ratio := float64(d) / float64(p.Duration)
 	for i := range p.Faults {

@@ -124,7 +124,6 @@ func MakePlans(cells []Cell, seed uint64, dir string) ([]Plan, error) {
 	return out, nil
 }
 
-// PlanPath returns the path of a trial's plan in the run folder dir.
 func PlanPath(dir, trial string) string {
 	return filepath.Join(dir, report.FaultPlanDir, trial+".yaml")
 }

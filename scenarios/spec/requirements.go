@@ -107,7 +107,6 @@ func (s *Scenario) CheckFiles(most int) error {
 // ErrEpisodes is returned for scenarios that cannot run on agents.
 var ErrEpisodes = errors.New("an audit and the zoo inject faults at single steps of local clients, which agents do not support; run without --agents, or run churn")
 
-// CheckAgents returns an error if agents cannot run the scenario.
 func (s *Scenario) CheckAgents() error {
 	if slices.ContainsFunc(s.Phases, func(p Phase) bool { return p.Kind == EpisodeKind }) {
 		return fmt.Errorf("%s: %w", s.Name, ErrEpisodes)

@@ -95,7 +95,6 @@ func (s Step) Client() int {
 	return max(slices.Index(grantRoles, s.Role), slices.Index(partyRoles, s.Role), slices.Index(queueRoles, s.Role), slices.Index(BacklogRoles, s.Role))
 }
 
-// Kind returns the kind of the step, which depends on its operation only.
 func (s Step) Kind() StepKind {
 	switch {
 	case s.Op == CallWait:
@@ -129,7 +128,6 @@ const (
 	AtWait
 )
 
-// SeenStep is a step that occurred in an episode.
 type SeenStep struct {
 	Step
 	At   time.Duration

@@ -13,12 +13,11 @@ import (
 
 // StepFault is a fault that an audit injects at a step.
 type StepFault struct {
-	Name            string   // name in the names of cells
-	About           string   // one line, for lists
-	stepKinds       StepKind // kinds of step it applies to
-	Act             wire.Act // the tap's action at a request
-	NotificationAct wire.Act // the tap's action at a notification
-	Disconnects     bool     // the client cannot connect from the step until the fault is healed
+	Name        string   // name in the names of cells
+	About       string   // one line, for lists
+	stepKinds   StepKind // kinds of step it applies to
+	Act         wire.Act // the tap's action at a request; at a notification, HoldRequest holds the notification
+	Disconnects bool     // the client cannot connect from the step until the fault is healed
 	// UntilOthersProgress means that the fault lasts until other clients have progressed: meanwhile the episode does
 	// not wait until this client is idle.
 	UntilOthersProgress bool
@@ -50,25 +49,25 @@ var StepFaults = []*StepFault{
 		About: "the server executes the request, the reply is lost, and the connection breaks"},
 	{Name: "reply.drop.away", stepKinds: AtRequest, Act: wire.DropReply, Disconnects: true,
 		About: "like reply.drop, and the client cannot connect for most of its session timeout"},
-	{Name: "flap.before", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, NotificationAct: wire.CutBefore, Disconnects: true,
+	{Name: "flap.before", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.CutBefore, Disconnects: true,
 		About: "the connection breaks before the request is sent, before the notification comes, before the call, or while the client holds or waits; the session survives"},
-	{Name: "flap.after", stepKinds: AtRequest | AtNotification, Act: wire.CutReplied, NotificationAct: wire.CutReplied, Disconnects: true,
+	{Name: "flap.after", stepKinds: AtRequest | AtNotification, Act: wire.CutReplied, Disconnects: true,
 		About: "the connection breaks after the reply or the notification has arrived; the session survives"},
-	{Name: "session.close", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Disconnects: true,
+	{Name: "session.close", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, Disconnects: true,
 		About: "the session ends at the servers while the request waits to be sent, before the notification comes, before the call, or while the client holds or waits"},
 	{Name: "reply.close", stepKinds: AtRequest, Act: wire.DropReply, Disconnects: true,
 		About: "the server executes the request, the reply is lost, and the session ends"},
 	{Name: "session.expire", stepKinds: AtRequest | AtCall | AtWait, Act: wire.HoldRequest, Disconnects: true,
 		About: "the client is cut off until the servers have expired its session"},
-	{Name: "client.freeze", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply,
+	{Name: "client.freeze", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldRequest,
 		About: "the client is stopped until its session has expired, and is not notified of it"},
-	{Name: "client.pause", stepKinds: AtRequest | AtNotification | AtCall, Act: wire.HoldReply, NotificationAct: wire.HoldReply, process: true,
+	{Name: "client.pause", stepKinds: AtRequest | AtNotification | AtCall, Act: wire.HoldReply, process: true,
 		About: "the process is stopped (SIGSTOP) before it reads the reply or the notification, before the call, or while it holds, until its session has expired; drivers only"},
-	{Name: "client.restart", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldReply, NotificationAct: wire.HoldReply, process: true, OptIn: true,
+	{Name: "client.restart", stepKinds: AtRequest | AtNotification | AtCall | AtWait, Act: wire.HoldReply, process: true, OptIn: true,
 		About: "the process is killed, and started again at once as the same client, while its old session still exists; drivers only; not part of a full audit without --also client.restart"},
 	{Name: "request.hold", stepKinds: AtRequest, Act: wire.HoldRequest, UntilOthersProgress: true,
 		About: "the request reaches the server late: after another client has received or released a grant"},
-	{Name: "reply.hold", stepKinds: AtRequest | AtNotification, Act: wire.HoldReply, NotificationAct: wire.HoldReply, UntilOthersProgress: true,
+	{Name: "reply.hold", stepKinds: AtRequest | AtNotification, Act: wire.HoldReply, UntilOthersProgress: true,
 		About: "the reply, or the notification, arrives late: after another client has received or released a grant"},
 	{Name: "member.kill", stepKinds: AtRequest, Act: wire.HoldRequest,
 		MemberFault: &MemberFault{Fault: "member.kill", Lasts: func(time.Duration) time.Duration { return AuditDowntime }},
@@ -83,13 +82,12 @@ var StepFaults = []*StepFault{
 		About: "an operator's session deletes the node of a client that holds or waits; not part of a full audit without --also node.delete"},
 	{Name: "parent.delete", stepKinds: AtRequest, Act: wire.HoldRequest, OptIn: true, only: firstCreate,
 		About: "an operator's session deletes the parent, which is empty, before the request is sent, as the servers do with containers; not part of a full audit without --also parent.delete"},
-	{Name: "cancel", stepKinds: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, duringCalls: []string{CallAcquire, CallTake},
+	{Name: "cancel", stepKinds: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, duringCalls: []string{CallAcquire, CallTake},
 		About: "the caller cancels the acquire or take"},
-	{Name: "timeout", stepKinds: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, NotificationAct: wire.HoldReply, Timed: true, duringCalls: []string{CallAcquire},
+	{Name: "timeout", stepKinds: AtRequest | AtNotification | AtWait, Act: wire.HoldRequest, Timed: true, duringCalls: []string{CallAcquire},
 		About: "the time limit of the recipe's own acquire ends; only drivers that offer limit"},
 }
 
-// FindStepFault returns the fault of that name, or nil.
 func FindStepFault(name string) *StepFault {
 	if i := slices.IndexFunc(StepFaults, func(f *StepFault) bool { return f.Name == name }); i >= 0 {
 		return StepFaults[i]

@@ -36,7 +36,6 @@ func (s *Scenario) Versions() (all []ensembles.Version) {
 	return all
 }
 
-// Upgrades reports whether the scenario upgrades members while it runs.
 func (s *Scenario) Upgrades() bool {
 	return slices.ContainsFunc(s.Phases, func(p Phase) bool { return slices.Contains(p.FaultNames(), chaos.MemberUpgrade) })
 }

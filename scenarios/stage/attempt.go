@@ -77,7 +77,6 @@ func (a *Attempt) AwaitReturn(ctx context.Context, limit time.Duration) bool {
 	return Await(ctx, a.Done) == nil
 }
 
-// HasReturned reports whether the attempt has returned, with or without an error.
 func (a *Attempt) HasReturned() bool { return Closed(a.Done) }
 
 // GaveUp reports whether the attempt has certainly ended without a grant because of its time limit or because zkbench
@@ -143,7 +142,6 @@ func NewWaiterGroup(ctx context.Context, st *Stage) *WaiterGroup {
 	return l
 }
 
-// CancelAndWait makes all clients give up, and waits until their calls have returned.
 func (l *WaiterGroup) CancelAndWait() {
 	l.st.RecordPending()
 	l.cancel()

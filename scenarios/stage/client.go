@@ -93,7 +93,6 @@ func (c *Client) subjectClient() recipes.Client {
 	return nil
 }
 
-// path returns the number of the client's path.
 func (c *Client) path() int { return c.Number % c.Stage.Scenario.PathCount() }
 
 func (c *Client) contender() recipes.Contender { return c.subjectClient().(recipes.Contender) }
@@ -370,7 +369,6 @@ func (c *Client) requests() int64 {
 	return sent.Total() - sent.Of(wire.Auth) - sent.Of(wire.SASL) - sent.Of(wire.SetWatches) - sent.Of(wire.SetWatches2)
 }
 
-// IsOpen reports whether the client is open and its session may exist.
 func (c *Client) IsOpen() bool { return c.Subject.Load() != nil }
 
 // Close closes the client if it is open. If that succeeds, it records that the session is closed.

@@ -275,7 +275,6 @@ type SharedFault struct {
 	dialled    sync.Map      // dials so far
 }
 
-// NewSharedFault returns a fault of the member with that client address, for a number of trials.
 func NewSharedFault(fault *spec.MemberFault, lasts time.Duration, server string, trials int) *SharedFault {
 	return &SharedFault{fault: fault, lasts: lasts, server: server, notArrived: trials,
 		Ready: make(chan struct{}), Down: make(chan struct{}), Up: make(chan struct{})}

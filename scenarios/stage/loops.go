@@ -102,7 +102,6 @@ type arrivals struct {
 	until time.Duration
 }
 
-// newArrivals returns the arrivals of a phase that begins at start. Random intervals depend on seed.
 func newArrivals(p *spec.Phase, start time.Duration, seed uint64) *arrivals {
 	a := &arrivals{until: p.Duration, Arrivals: history.Arrivals{
 		At: start, Phase: p.Name, For: p.Duration, Rate: p.Rate, RateTo: p.RateTo, Steps: p.Steps}}

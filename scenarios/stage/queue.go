@@ -96,7 +96,6 @@ func (c *Client) Consume(ctx context.Context, taken func(id string)) {
 	}
 }
 
-// ConsumeSlowly takes items until ctx is done, and pauses for the phase's hold time after each.
 func (c *Client) ConsumeSlowly(ctx context.Context) {
 	c.Consume(ctx, func(string) { _ = Pause(ctx, c.Stage.Phase.Hold) })
 }

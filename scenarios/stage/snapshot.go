@@ -34,7 +34,6 @@ type clientState struct {
 	backOff    time.Duration // total so far
 }
 
-// States returns the state of every client.
 func (st *Stage) States() []clientState {
 	out := make([]clientState, len(st.Clients))
 	for i, c := range st.Clients {

@@ -90,7 +90,6 @@ func (st *Stage) PathParent(path int) string {
 // Resource returns the path of a node to which a client in another process may write on its own session.
 func (st *Stage) Resource() string { return st.Observer.Root + "/work" }
 
-// IsQueue reports whether the subject is a queue.
 func (st *Stage) IsQueue() bool { return st.Cell.Subject.Recipe == recipes.RecipeQueue }
 
 func checkInterface(s recipes.Subject, c recipes.Client) error {
@@ -177,7 +176,6 @@ func (st *Stage) RenewIfRequeues(ctx context.Context) error {
 	return st.Renew(ctx)
 }
 
-// CloseClients closes the clients and the producers, which can be opened again.
 func (st *Stage) CloseClients() {
 	_ = Each(slices.Concat(st.Clients, st.Producers), 64, func(c *Client) error { c.Close(); return nil })
 }
@@ -254,7 +252,6 @@ type Holder struct {
 	freed  chan struct{} // closed when the pinned client may release
 }
 
-// NewHolder returns a Holder without a current holder.
 func NewHolder() *Holder { return &Holder{now: -1, pinned: -1} }
 
 // pinLimit is the longest time for which a release is delayed for a fault of the holder.
@@ -285,7 +282,6 @@ func (p *Holder) unpin() {
 	}
 }
 
-// AllowRelease lets the pinned client release.
 func (p *Holder) AllowRelease() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -141,7 +141,6 @@ func (st *Stage) AwaitInLine(ctx context.Context, n int, limit time.Duration) er
 	return nil
 }
 
-// Acquiring returns the number of clients whose acquire is pending.
 func (st *Stage) Acquiring() (n int) {
 	for _, c := range st.Clients {
 		if o := c.Pending.Load(); o != nil && o.op == history.Acquire {
