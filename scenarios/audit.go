@@ -58,7 +58,7 @@ func (a *auditRun) runCells(ctx context.Context, cells []spec.Cell) error {
 	cells, counted := partition(cells, spec.Cell.UsesCounters)
 	cells, memberCells := partition(cells, spec.Cell.AffectsMembers)
 	b := concurrency{before: first, all: a.numbered, atOnce: episodesAtOnce, tries: auditTries}
-	b.prepare = func(t *trial) { t.stage.Watch = a.watches[t.stage.Cell.Subject.Name] }
+	b.prepare = func(t *trial) { t.Watch = a.watches[t.Cell.Subject.Name] }
 	err := a.runConcurrently(ctx, cells, b)
 	b.before += len(cells)
 	for _, group := range sharedGroups(memberCells) {
@@ -68,7 +68,7 @@ func (a *auditRun) runCells(ctx context.Context, cells []spec.Cell) error {
 		b.before += len(group)
 	}
 	if err == nil {
-		b.atOnce, b.prepare = 1, func(t *trial) { t.stage.Members.SharedMembers = false }
+		b.atOnce, b.prepare = 1, func(t *trial) { t.Members.SharedMembers = false }
 		err = a.runConcurrently(ctx, counted, b)
 	}
 	return err

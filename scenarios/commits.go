@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,7 +34,7 @@ func (t *trial) saveCommits(after int64) (err error) {
 	summary, readErr := ensembles.Commits(ctx, t.runner.ensemble, after, func(e txnlog.Entry) error {
 		if path := t.strayPath(e); path != "" && !strayRecorded {
 			strayRecorded = true
-			t.stage.Record.Record(&history.TrialFailure{At: t.stage.Clock.Now(), Why: fmt.Sprintf("session %#x, which did not connect through zkbench's listeners, "+
+			t.Record.Record(&history.TrialFailure{At: t.Clock.Now(), Why: fmt.Sprintf("session %#x, which did not connect through zkbench's listeners, "+
 				"changed %s (zxid %#x): the clients of a driver must connect only to the addresses in the open request (zkbench help drivers)", uint64(e.Session), path, uint64(e.Zxid))})
 		}
 		if t.belongsToTrial(e) {
@@ -68,18 +69,17 @@ func (t *trial) saveCommits(after int64) (err error) {
 // recordRollover records whether a new epoch began because the transaction counter overflowed. It does nothing
 // if the scenario does not set the first zxid.
 func (t *trial) recordRollover(first, last int64) {
-	st := t.stage
-	if st.Scenario.FirstZxid == 0 {
+	if t.Scenario.FirstZxid == 0 {
 		return
 	}
-	now := st.Clock.Now()
+	now := t.Clock.Now()
 	w := &history.Window{Fault: "zxid.rollover", Target: "ensemble", Client: -1, Start: now, End: now}
 	if before, after := first>>32, last>>32; after > before {
 		w.Proof = fmt.Sprintf("the trial began in epoch %d and ended in epoch %d", before, after)
 	} else {
 		w.Err = fmt.Sprintf("all transactions were in epoch %d: too few for the transaction counter to overflow", before)
 	}
-	st.Record.Record(w)
+	t.Record.Record(w)
 }
 
 func (t *trial) hasOpened(session int64) bool {
@@ -88,27 +88,19 @@ func (t *trial) hasOpened(session int64) bool {
 }
 
 func (t *trial) belongsToTrial(e txnlog.Entry) bool {
-	if t.hasOpened(e.Session) {
-		return true
-	}
-	for _, o := range e.Ops() {
-		if strings.HasPrefix(o.Path, t.stage.Observer.Root+"/") {
-			return true
-		}
-	}
-	return false
+	below := func(o txnlog.Op) bool { return strings.HasPrefix(o.Path, t.Observer.Root+"/") }
+	return t.hasOpened(e.Session) || slices.ContainsFunc(e.Ops(), below)
 }
 
 // strayPath returns a path in the trial's subtree that the transaction changed, if its session belongs to neither a
 // client nor the harness; otherwise "". Only drivers can connect without a listener. Session 0 belongs to the
 // servers, which remove empty containers.
 func (t *trial) strayPath(e txnlog.Entry) string {
-	st := t.stage
-	if !st.Driven || e.Session == 0 || t.hasOpened(e.Session) || st.Observer.Owns(e.Session) {
+	if !t.Driven || e.Session == 0 || t.hasOpened(e.Session) || t.Observer.Owns(e.Session) {
 		return ""
 	}
 	for _, o := range e.Ops() {
-		if o.Type != txnlog.Error && (o.Path == st.Parent || strings.HasPrefix(o.Path, st.Parent+"/")) {
+		if o.Type != txnlog.Error && (o.Path == t.Parent || strings.HasPrefix(o.Path, t.Parent+"/")) {
 			return o.Path
 		}
 	}
@@ -121,7 +113,6 @@ var commitOps = map[txnlog.Type]string{
 }
 
 func (t *trial) commits(e txnlog.Entry) (out []*history.Commit) {
-	st := t.stage
 	for _, o := range e.Ops() {
 		op, ok := commitOps[o.Type]
 		if !ok {
@@ -129,7 +120,7 @@ func (t *trial) commits(e txnlog.Entry) (out []*history.Commit) {
 		}
 		k := &history.Commit{Zxid: e.Zxid, Session: e.Session, Cxid: e.Cxid, Op: op, Path: o.Path,
 			Ephemeral: o.Ephemeral, Version: o.Version, Code: o.Err, Removed: e.Removed}
-		if op == history.CommitCreate && st.IsQueue() && strings.HasPrefix(o.Path, st.Parent+"/") {
+		if op == history.CommitCreate && t.IsQueue() && strings.HasPrefix(o.Path, t.Parent+"/") {
 			k.Item = stage.ItemIDOf(o.Data)
 		}
 		out = append(out, k)

@@ -16,48 +16,45 @@ import (
 )
 
 func (t *trial) recordSession(e wire.Event) {
-	st := t.stage
-	if onResume := st.OnResume.Load(); onResume != nil && e.Kind == wire.Connected && e.Resumed {
+	if onResume := t.OnResume.Load(); onResume != nil && e.Kind == wire.Connected && e.Resumed {
 		(*onResume)(e)
 	}
 	switch {
 	case e.Kind == wire.Connected && !e.Resumed:
 		t.sessions.Store(e.Session, true)
-		st.Record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
+		t.Record.Record(&history.Session{At: e.At, Event: history.Opened, Client: e.Client, Session: e.Session, Timeout: e.Timeout})
 	case e.Kind == wire.Connected && e.Lost > 0:
-		st.Record.Record(&history.Reconnected{At: e.At, Client: e.Client, Session: e.Session, Lost: e.Lost})
+		t.Record.Record(&history.Reconnected{At: e.At, Client: e.Client, Session: e.Session, Lost: e.Lost})
 	case e.Kind == wire.Expired:
-		st.Record.Record(&history.Session{At: e.At, Event: history.Expired, Client: e.Client, Session: e.Session})
+		t.Record.Record(&history.Session{At: e.At, Event: history.Expired, Client: e.Client, Session: e.Session})
 	case e.Kind == wire.Deadline:
-		st.Record.Record(&history.Session{At: e.At, Event: history.Deadline, Client: e.Client, Session: e.Session})
+		t.Record.Record(&history.Session{At: e.At, Event: history.Deadline, Client: e.Client, Session: e.Session})
 	case e.Kind == wire.ReplyLost:
-		st.Record.Record(&history.LostReply{At: e.At, Client: e.Client, Session: e.Session, Cxid: e.Request.Xid,
+		t.Record.Record(&history.LostReply{At: e.At, Client: e.Client, Session: e.Session, Cxid: e.Request.Xid,
 			Request: e.Request.Op.String(), Sent: e.Request.Sent})
 	}
 }
 
 func (t *trial) recordPipe() {
-	st := t.stage
-	if pipe := st.Cell.Subject.PipeLatency; pipe != nil {
-		r := &history.Pipe{At: st.Clock.Now()}
+	if pipe := t.Cell.Subject.PipeLatency; pipe != nil {
+		r := &history.Pipe{At: t.Clock.Now()}
 		r.P50, r.P99, r.Count = pipe()
-		if begun, remote := st.Tap.(*agents.Trial); remote {
+		if begun, remote := t.Tap.(*agents.Trial); remote {
 			r.Clock = begun.ClockError()
 		}
-		st.Record.Record(r)
+		t.Record.Record(r)
 	}
 }
 
 // recordLostAgent records that the clients of a lost agent are unknown since the last message from it:
 // their beliefs end there.
 func (t *trial) recordLostAgent(agent string, clients []int, since time.Duration) {
-	st := t.stage
 	for _, n := range clients {
-		st.Record.Record(&history.Session{At: since, Event: history.Killed, Client: n, Session: st.Tap.Client(n).Session().ID})
+		t.Record.Record(&history.Session{At: since, Event: history.Killed, Client: n, Session: t.Tap.Client(n).Session().ID})
 	}
-	st.Holder.AllowRelease()
-	now := st.Clock.Now()
-	st.Record.Record(&history.Window{Fault: "agent.lost", Target: fmt.Sprintf("agent %s, with %s", agent, units.Plural(len(clients), "client")), Client: -1,
+	t.Holder.AllowRelease()
+	now := t.Clock.Now()
+	t.Record.Record(&history.Window{Fault: "agent.lost", Target: fmt.Sprintf("agent %s, with %s", agent, units.Plural(len(clients), "client")), Client: -1,
 		Start: since, End: now, Proof: fmt.Sprintf("the connection to the agent ended or was silent for too long; the last message arrived %v earlier", (now - since).Round(time.Millisecond))})
 }
 
@@ -69,15 +66,14 @@ const unavailableCheck = time.Second
 // watchEnsemble returns after that, or when ctx ends. It queries members only while no reply reaches the clients, so
 // that a healthy ensemble has no extra load.
 func (t *trial) watchEnsemble(ctx context.Context, fail func(error)) {
-	st := t.stage
-	limit := 15*time.Second + st.Scenario.SessionTimeout
+	limit := 15*time.Second + t.Scenario.SessionTimeout
 	served, replies := time.Now(), int64(-1)
 	for stage.Pause(ctx, unavailableCheck) == nil {
-		if now := st.Tap.Totals().Replies; now != replies || st.MemberFaults.Load() > 0 {
+		if now := t.Tap.Totals().Replies; now != replies || t.MemberFaults.Load() > 0 {
 			served, replies = time.Now(), now
 			continue
 		}
-		down := describeUnavailable(ctx, st.Members.Ensemble)
+		down := describeUnavailable(ctx, t.Members.Ensemble)
 		if down == "" {
 			served = time.Now()
 		} else if silent := time.Since(served); silent > limit && ctx.Err() == nil {

@@ -78,7 +78,7 @@ func (r *runner) run(ctx context.Context, s *spec.Scenario, b spec.Batch, before
 		}
 		err := runAlternating(ctx, trials)
 		for _, t := range trials {
-			t.stage.ReportEnd()
+			t.ReportEnd()
 		}
 		if err != nil {
 			return err
@@ -134,12 +134,12 @@ func (r *runner) runWithRetries(ctx context.Context, b concurrency, begin func()
 	begun := time.Now()
 	for n := 1; ; n++ {
 		t := begin()
-		t.earlierAttempts, t.stage.Members.SharedMembers = n-1, true
+		t.earlierAttempts, t.Members.SharedMembers = n-1, true
 		if b.prepare != nil {
 			b.prepare(t)
 		}
 		err := t.run(ctx)
-		t.stage.ReportEnd()
+		t.ReportEnd()
 		if n >= b.tries || time.Since(begun) > triesLimit || ctx.Err() != nil || err == nil && !t.incomplete && !t.missed() {
 			return err
 		}
@@ -155,8 +155,8 @@ const triesLimit = time.Minute
 
 // missed reports whether the only fault of a cell was not injected, so that the cell tested nothing.
 func (t *trial) missed() bool {
-	c := t.stage.Cell
-	return (len(c.Injections) == 1 || len(c.ExpectedViolations) > 0) && t.stage.Missed.Load()
+	c := t.Cell
+	return (len(c.Injections) == 1 || len(c.ExpectedViolations) > 0) && t.Missed.Load()
 }
 
 // prepareRetry removes a trial's records for its repetition; it returns false if the trial has broken a guarantee.
@@ -183,7 +183,7 @@ func (r *runner) newTrials(cells []spec.Cell, plans []spec.Plan, i, all int) (tr
 	for k, slot := range newTurns(len(cells)) {
 		t := r.newTrial(cells[k], plans[k], i+k, all, slot)
 		if len(cells) > 1 {
-			s := &t.stage.Status.Status
+			s := &t.Status.Status
 			s.First, s.Last, s.Beside = i+1, i+len(cells), subjects
 		}
 		trials = append(trials, t)
@@ -199,7 +199,7 @@ func (r *runner) newTrial(c spec.Cell, p spec.Plan, i, all int, slot *turnSlot) 
 	for i := range c.Scenario.PathCount() {
 		fences = append(fences, &observer.Fence{Observer: o, Path: root + "/resource-" + strconv.Itoa(i)})
 	}
-	return &trial{runner: r, name: name, plan: p, slot: slot, stage: &stage.Stage{
+	return &trial{runner: r, name: name, plan: p, slot: slot, Stage: &stage.Stage{
 		Scenario: c.Scenario, Cell: c, Parent: root + "/line",
 		Members:  stage.Members{Ensemble: r.ensemble, Network: r.network},
 		Observer: o, Fences: fences, Holder: stage.NewHolder(), Yield: slot.yield,

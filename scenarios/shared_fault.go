@@ -51,7 +51,7 @@ func (r *runner) runSharedOnce(ctx context.Context, cells []spec.Cell, again, be
 	var trials sync.Map // by name
 	err = r.runConcurrently(ctx, cells, concurrency{before: before, all: all, atOnce: len(cells), prepare: func(t *trial) {
 		t.earlierAttempts = again
-		t.stage.Shared, t.stage.Shift = shared, follower-t.stage.Cell.Injections[0].Step.Client()+len(r.ensemble.Members)
+		t.Shared, t.Shift = shared, follower-t.Cell.Injections[0].Step.Client()+len(r.ensemble.Members)
 		trials.Store(t.name, t)
 	}})
 	stop()
@@ -59,7 +59,7 @@ func (r *runner) runSharedOnce(ctx context.Context, cells []spec.Cell, again, be
 	// The trials' own cells have the subject that was started for them.
 	return slices.DeleteFunc(slices.Clone(cells), func(c spec.Cell) bool {
 		t, ok := trials.Load(c.TrialName())
-		return !ok || !t.(*trial).stage.Missed.Load()
+		return !ok || !t.(*trial).Missed.Load()
 	}), err
 }
 

@@ -32,7 +32,7 @@ type trial struct {
 	name   string
 	plan   spec.Plan
 	slot   *turnSlot // serializes trials that share the ensemble
-	stage  *stage.Stage
+	*stage.Stage
 
 	sessions sync.Map // IDs of the sessions that the clients have opened so far
 
@@ -56,8 +56,7 @@ func (t *trial) play(ctx context.Context) (err error) {
 		return err
 	}
 	defer t.slot.leave()
-	st := t.stage
-	st.Clock = history.Start()
+	t.Clock = history.Start()
 	failed := make(chan error, 1)
 	closeTap, setUpErr := t.listen()
 	defer closeTap()
@@ -66,22 +65,22 @@ func (t *trial) play(ctx context.Context) (err error) {
 		stop, setUpErr = t.startSubjects(ctx, failed)
 		defer stop()
 	}
-	st.Record, err = history.Create(report.HistoryPath(t.runner.Dir, t.name), t.header())
+	t.Record, err = history.Create(report.HistoryPath(t.runner.Dir, t.name), t.header())
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBroken, err)
 	}
-	defer func() { err = errors.Join(err, st.Record.Close()) }()
-	ctx, st.End = context.WithCancelCause(ctx)
-	defer st.End(nil)
+	defer func() { err = errors.Join(err, t.Record.Close()) }()
+	ctx, t.End = context.WithCancelCause(ctx)
+	defer t.End(nil)
 	go func() {
 		select {
-		case <-st.Record.Broken():
-			st.End(fmt.Errorf("%w: %w", errBroken, st.Record.Err()))
+		case <-t.Record.Broken():
+			t.End(fmt.Errorf("%w: %w", errBroken, t.Record.Err()))
 		case <-ctx.Done():
 		}
 	}()
 	if setUpErr == nil {
-		go t.watchEnsemble(ctx, st.End)
+		go t.watchEnsemble(ctx, t.End)
 	}
 	return t.runRecorded(ctx, func() error {
 		if setUpErr != nil {
@@ -93,46 +92,45 @@ func (t *trial) play(ctx context.Context) (err error) {
 
 // runRecorded creates the trial's subtree, calls play, and meanwhile records the load of members and zkbench.
 func (t *trial) runRecorded(ctx context.Context, play func() error) (err error) {
-	st := t.stage
-	after, err := st.Members.LastZxid(ctx)
+	after, err := t.Members.LastZxid(ctx)
 	if err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
 	defer func() { err = errors.Join(err, t.saveCommits(after)) }()
-	go st.Tap.WatchDeadlines(ctx)
-	watch := watchSelf(st.Record, selfLimits(st.Scenario.SessionTimeout))
-	defer watch.stop(st.Clock.Now)
-	defer func() { _ = st.Observer.Close() }() // the runner removes the remaining nodes, or reports an error
+	go t.Tap.WatchDeadlines(ctx)
+	watch := watchSelf(t.Record, selfLimits(t.Scenario.SessionTimeout))
+	defer watch.stop(t.Clock.Now)
+	defer func() { _ = t.Observer.Close() }() // the runner removes the remaining nodes, or reports an error
 	if err := t.openTree(ctx); err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	defer st.Tap.Close()
+	defer t.Tap.Close()
 	defer t.recordPipe()
-	defer st.CloseClients()
+	defer t.CloseClients()
 	return t.recordError(ctx, play())
 }
 
 func (t *trial) listen() (stop func(), err error) {
-	st, r := t.stage, t.runner
+	r := t.runner
 	if r.Agents != nil {
 		remote, err := r.Agents.Begin(agents.Options{
-			Trial: t.name, Parent: st.Parent, At: func(at time.Time) time.Duration { return st.Clock.At(at) },
-			Upstream: observer.UpstreamOf(st.Members.Ensemble), Relay: relayed(r.Relay, st.Members.Ensemble),
+			Trial: t.name, Parent: t.Parent, At: func(at time.Time) time.Duration { return t.Clock.At(at) },
+			Upstream: observer.UpstreamOf(t.Members.Ensemble), Relay: relayed(r.Relay, t.Members.Ensemble),
 			Event: t.recordSession, Lost: t.recordLostAgent,
 		})
 		if err != nil {
-			st.Tap = wire.New(st.Clock.Now) // has no clients
+			t.Tap = wire.New(t.Clock.Now) // has no clients
 			return func() {}, err
 		}
-		st.Tap = remote
+		t.Tap = remote
 		return remote.Close, nil
 	}
-	tap := wire.New(st.Clock.Now)
-	tap.SetUpstream(observer.UpstreamOf(st.Members.Ensemble))
+	tap := wire.New(t.Clock.Now)
+	tap.SetUpstream(observer.UpstreamOf(t.Members.Ensemble))
 	tap.OnEvent(t.recordSession)
 	tap.SetAdmit(observer.OwnProcesses(r.Logf))
-	st.Tap = tap
-	if known := st.Scenario.KnownMembers(); known != "" {
+	t.Tap = tap
+	if known := t.Scenario.KnownMembers(); known != "" {
 		hosts := ""
 		if known == chaos.KnownByName {
 			hosts = filepath.Join(t.runner.Dir, report.DriverDir, t.name+".hosts")
@@ -140,7 +138,7 @@ func (t *trial) listen() (stop func(), err error) {
 				return tap.Close, err
 			}
 		}
-		st.Addresses, err = tap.NewAddresses(st.Members.Ensemble.Servers(), hosts)
+		t.Addresses, err = tap.NewAddresses(t.Members.Ensemble.Servers(), hosts)
 	}
 	return tap.Close, err
 }
@@ -148,47 +146,45 @@ func (t *trial) listen() (stop func(), err error) {
 // startSubjects starts the processes of the subject and of its successors, if any. failed receives the first
 // error after which the trial cannot be evaluated.
 func (t *trial) startSubjects(ctx context.Context, failed chan<- error) (stop func(), err error) {
-	st := t.stage
-	if st.Cell.Subject, stop, err = t.startSubject(ctx, st.Cell.Subject, failed); err != nil {
+	if t.Cell.Subject, stop, err = t.startSubject(ctx, t.Cell.Subject, failed); err != nil {
 		return stop, err
 	}
-	st.Successors = map[string]recipes.Subject{}
-	for _, name := range st.Scenario.Successors() {
-		next, err := st.Scenario.Find(name)
+	t.Successors = map[string]recipes.Subject{}
+	for _, name := range t.Scenario.Successors() {
+		next, err := t.Scenario.Find(name)
 		if err != nil {
 			return stop, err
 		}
 		next, stopNext, err := t.startSubject(ctx, next, failed)
 		stopFirst := stop
 		stop = func() { stopFirst(); stopNext() }
-		if err == nil && next.Promises != st.Cell.Subject.Promises {
-			err = fmt.Errorf("%s and %s promise different guarantees: their clients cannot be checked together", name, st.Cell.Subject.Name)
+		if err == nil && next.Promises != t.Cell.Subject.Promises {
+			err = fmt.Errorf("%s and %s promise different guarantees: their clients cannot be checked together", name, t.Cell.Subject.Name)
 		}
 		if err != nil {
 			return stop, err
 		}
-		st.Successors[name] = next
+		t.Successors[name] = next
 	}
 	return stop, nil
 }
 
 // startSubject starts a subject that runs in processes; it returns other subjects unchanged.
 func (t *trial) startSubject(ctx context.Context, given recipes.Subject, failed chan<- error) (_ recipes.Subject, stop func(), err error) {
-	st := t.stage
-	if (st.Scenario.Apart || t.runner.Agents != nil) && given.Start == nil {
-		given, err = t.runner.toDriver(given, st.Scenario.Apart)
+	if (t.Scenario.Apart || t.runner.Agents != nil) && given.Start == nil {
+		given, err = t.runner.toDriver(given, t.Scenario.Apart)
 	}
 	if given.Start == nil || err != nil {
 		return given, func() {}, err
 	}
-	st.Driven = true
+	t.Driven = true
 	dir := filepath.Join(t.runner.Dir, report.DriverDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return given, func() {}, err
 	}
 	subject, stop, err := given.Start(ctx, recipes.Trial{
-		Clients: st.Cell.Clients, Stderr: filepath.Join(dir, t.name), Owner: state.Self().String(),
-		NeedsOwnProcess: st.Cell.SeparateProcess(), Pool: t.runner.driverPool, Site: t.site(),
+		Clients: t.Cell.Clients, Stderr: filepath.Join(dir, t.name), Owner: state.Self().String(),
+		NeedsOwnProcess: t.Cell.SeparateProcess(), Pool: t.runner.driverPool, Site: t.site(),
 		Fail: func(err error) {
 			select {
 			case failed <- err:
@@ -218,12 +214,11 @@ func (t *trial) runPhases(ctx context.Context, failed <-chan error) error {
 		case <-ctx.Done():
 		}
 	}()
-	st := t.stage
-	if err := st.OpenClients(ctx); err != nil {
+	if err := t.OpenClients(ctx); err != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	for i, p := range st.Scenario.Phases {
-		st.Phase, st.Planned = p, t.plan.Phases[i]
+	for i, p := range t.Scenario.Phases {
+		t.Phase, t.Planned = p, t.plan.Phases[i]
 		if err := t.runPhase(ctx, i); err != nil {
 			return cmp.Or(context.Cause(ctx), fmt.Errorf("phase %s: %w", p.Name, err))
 		}
@@ -235,30 +230,29 @@ func (t *trial) runPhases(ctx context.Context, failed <-chan error) error {
 // It returns errors that end the run: an interruption, a history that cannot be written, or an
 // ensemble that does not serve.
 func (t *trial) recordError(ctx context.Context, err error) error {
-	st := t.stage
 	if _, ok := errors.AsType[stage.PanicError](err); ok {
 		why, _, _ := strings.Cut(err.Error(), "\n") // without the stack
-		st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: why})
+		t.Record.Record(&history.TrialFailure{At: t.Clock.Now(), Why: why})
 		t.runner.Logf("trial %s ended early: %v", t.name, err)
 		return nil
 	}
 	switch {
 	case errors.Is(err, stage.ErrUnhealthy):
-		st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: err.Error()})
+		t.Record.Record(&history.TrialFailure{At: t.Clock.Now(), Why: err.Error()})
 		return err
 	case err == nil || errors.Is(err, errBroken):
 		return err
 	case ctx.Err() != nil:
-		st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: "the trial was interrupted"})
+		t.Record.Record(&history.TrialFailure{At: t.Clock.Now(), Why: "the trial was interrupted"})
 		return err
 	}
-	if st.Members.IsManaged() {
-		if unhealthy := stage.AwaitHealthy(ctx, st.Observer); unhealthy != nil {
+	if t.Members.IsManaged() {
+		if unhealthy := stage.AwaitHealthy(ctx, t.Observer); unhealthy != nil {
 			return cmp.Or(context.Cause(ctx), fmt.Errorf("%w: %w, after %w", stage.ErrUnhealthy, unhealthy, err))
 		}
 	}
 	inapplicable := errors.Is(err, audit.ErrInapplicable)
-	st.Record.Record(&history.TrialFailure{At: st.Clock.Now(), Why: err.Error(), Inapplicable: inapplicable})
+	t.Record.Record(&history.TrialFailure{At: t.Clock.Now(), Why: err.Error(), Inapplicable: inapplicable})
 	if t.incomplete = !inapplicable; t.incomplete {
 		t.runner.Logf("trial %s could not be run: %v", t.name, err)
 	}
@@ -266,7 +260,7 @@ func (t *trial) recordError(ctx context.Context, err error) error {
 }
 
 func (t *trial) header() history.Header {
-	c := t.stage.Cell
+	c := t.Cell
 	s := c.Scenario
 	return history.Header{
 		Trial: t.name, Repetition: c.Trial, EarlierAttempts: t.earlierAttempts, Look: t.look, Seed: t.runner.Seed,
@@ -284,38 +278,37 @@ func promises(s recipes.Subject) history.Promises {
 }
 
 func (t *trial) runPhase(ctx context.Context, i int) (err error) {
-	st := t.stage
-	p, k := st.Phase, spec.KindNamed(st.Phase.Kind)
-	if err := k.CheckSupports(st.Cell.Subject); err != nil {
+	p, k := t.Phase, spec.KindNamed(t.Phase.Kind)
+	if err := k.CheckSupports(t.Cell.Subject); err != nil {
 		return err
 	}
-	st.Round = 0
-	st.StoppedAt.Store(0)
-	st.Record.Record(&history.PhaseStart{At: st.Clock.Now(), Name: p.Name, Index: i, Kind: p.Kind, Pace: k.Pace, Contenders: p.Contenders, Params: p.Params()})
+	t.Round = 0
+	t.StoppedAt.Store(0)
+	t.Record.Record(&history.PhaseStart{At: t.Clock.Now(), Name: p.Name, Index: i, Kind: p.Kind, Pace: k.Pace, Contenders: p.Contenders, Params: p.Params()})
 	defer func() {
-		st.RecordPending()
-		st.Record.Record(&history.PhaseEnd{At: st.Clock.Now(), Name: p.Name, Index: i, Stopped: time.Duration(st.StoppedAt.Load())})
+		t.RecordPending()
+		t.Record.Record(&history.PhaseEnd{At: t.Clock.Now(), Name: p.Name, Index: i, Stopped: time.Duration(t.StoppedAt.Load())})
 	}()
 	if i > 0 {
-		if err := st.RenewIfRequeues(ctx); err != nil {
+		if err := t.RenewIfRequeues(ctx); err != nil {
 			return err
 		}
 	}
-	leave, err := st.Enter(ctx, k)
+	leave, err := t.Enter(ctx, k)
 	defer leave()
 	if err != nil {
 		return err
 	}
-	if err := st.PrepareFaults(ctx); err != nil {
+	if err := t.PrepareFaults(ctx); err != nil {
 		return err
 	}
 	defer func() {
-		st.Events.Store(nil)
-		err = errors.Join(err, st.Faults.Close())
+		t.Events.Store(nil)
+		err = errors.Join(err, t.Faults.Close())
 	}()
-	before := st.States()
-	defer func() { st.RecordEfforts(before) }()
-	return st.Run(ctx)
+	before := t.States()
+	defer func() { t.RecordEfforts(before) }()
+	return t.RunKind(ctx)
 }
 
 // relayed reports whether agents reach the members through this process: on request, or if
@@ -323,24 +316,23 @@ func (t *trial) runPhase(ctx context.Context, i int) (err error) {
 func relayed(asked bool, e *ensembles.Ensemble) bool { return asked || e.Security.TLS != nil }
 
 func (t *trial) site() func(client int) (site.Site, error) {
-	if remote, isRemote := t.stage.Tap.(*agents.Trial); isRemote {
+	if remote, isRemote := t.Tap.(*agents.Trial); isRemote {
 		return remote.Site
 	}
-	if a := t.stage.Addresses; a != nil {
+	if a := t.Addresses; a != nil {
 		return func(int) (site.Site, error) { return site.Here{Hosts: a.Hosts}, nil }
 	}
 	return nil
 }
 
 func (t *trial) openTree(ctx context.Context) error {
-	st := t.stage
 	var g errgroup.Group
 	g.SetLimit(stage.OpensAtOnce)
-	for i, fence := range st.Fences {
-		g.Go(func() error { return errors.Join(st.Observer.Open(ctx, st.PathParent(i)), fence.Open(ctx)) })
+	for i, fence := range t.Fences {
+		g.Go(func() error { return errors.Join(t.Observer.Open(ctx, t.PathParent(i)), fence.Open(ctx)) })
 	}
-	if err := g.Wait(); err != nil || !st.Driven {
+	if err := g.Wait(); err != nil || !t.Driven {
 		return err
 	}
-	return st.Observer.Open(ctx, st.Resource())
+	return t.Observer.Open(ctx, t.Resource())
 }

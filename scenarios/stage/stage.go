@@ -398,5 +398,5 @@ func AddKind(k spec.Kind, run func(ctx context.Context, st *Stage) error) {
 	runs[k.Name] = run
 }
 
-// Run runs the current phase with the function that AddKind registered for its kind.
-func (st *Stage) Run(ctx context.Context) error { return runs[st.Phase.Kind](ctx, st) }
+// RunKind runs the current phase with the function that AddKind registered for its kind.
+func (st *Stage) RunKind(ctx context.Context) error { return runs[st.Phase.Kind](ctx, st) }
