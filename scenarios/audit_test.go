@@ -344,6 +344,18 @@ func TestAudit_playsWhatNoOneTurnReaches(t *testing.T) {
 	}
 }
 
+// The audit waits for nodes that will not come in one round, not in each.
+func TestAudit_ofALineInWhichSomeHaveNoNode(t *testing.T) {
+	t.Parallel()
+	for _, f := range newRunner(t).play(t, audited(asDriver("lock/shares", "shares a node"), "all/newcomers")) {
+		trial, ends := trialOf(t, f), of[*history.PhaseEnd](recordsOf(t, f))
+		sound(t, trial, verdict.FIFO)
+		if why := trial.InapplicableReason(); why != "" || len(ends) != 1 || ends[0].At > 20*time.Second { // eight rounds would be 24 s
+			t.Errorf("not applicable: %q; ended: %+v", why, ends)
+		}
+	}
+}
+
 // A few cells of a sound lock and of one that loses its node with the reply to a create,
 // on a real ensemble.
 func TestAudit_findsTheStepAtWhichALockIsBroken(t *testing.T) {

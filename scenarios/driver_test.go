@@ -78,6 +78,10 @@ func beDriver(name string) {
 		driver.Main(wrapped("lock/predecessor", func(c recipes.Client, env recipes.Env) recipes.Client {
 			return sleeper{c.(recipes.Contender), env.Events}
 		}))
+	case "shares a node":
+		driver.Main(wrapped("lock/predecessor", func(c recipes.Client, env recipes.Env) recipes.Client {
+			return &sharer{heldContender: c.(heldContender), shares: env.Client >= 4}
+		}))
 	case "resigns":
 		driver.Main(wrapped("lock/predecessor", func(c recipes.Client, env recipes.Env) recipes.Client {
 			return &resigner{heldContender: c.(heldContender), events: env.Events}
@@ -280,6 +284,36 @@ func (r *resigner) Acquire(ctx context.Context) (recipes.Claim, error) {
 func (r *resigner) Release(context.Context) error {
 	<-r.ended
 	return nil
+}
+
+// sharer lets only one of the clients that share stand in line at a time; the others wait in this process.
+type sharer struct {
+	heldContender
+	shares bool
+}
+
+var shared = make(chan struct{}, 1)
+
+func (s *sharer) Acquire(ctx context.Context) (claim recipes.Claim, err error) {
+	if s.shares {
+		select {
+		case shared <- struct{}{}:
+		case <-ctx.Done():
+			return claim, ctx.Err()
+		}
+	}
+	if claim, err = s.heldContender.Acquire(ctx); err != nil && s.shares {
+		<-shared
+	}
+	return claim, err
+}
+
+func (s *sharer) Release(ctx context.Context) error {
+	err := s.heldContender.Release(ctx)
+	if s.shares {
+		<-shared
+	}
+	return err
 }
 
 // rejoiner opens a new session by itself and acquires there, unless it stays out: then every acquire

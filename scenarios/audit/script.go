@@ -142,13 +142,17 @@ func (p *episodeRun) releaseGrant(a *stage.Attempt) {
 }
 
 // awaitLine waits until n nodes are in line and all clients are idle. If the clients do not become idle, it
-// returns all the same. The cell is inapplicable to a recipe whose waiters have no nodes.
-func (p *episodeRun) awaitLine(n int) {
+// returns all the same. It returns the number of nodes, which is less than n if some waiters have none. The cell is
+// inapplicable to a recipe whose waiters have no nodes.
+func (p *episodeRun) awaitLine(n int) (nodes int) {
 	err := p.st.AwaitInLine(p.ctx, n, grantLimit)
 	if err == nil || errors.Is(err, stage.ErrPollLimit) {
-		nodes, _, lookErr := p.st.Observer.InLine(p.ctx, p.st.Parent)
+		var lookErr error
+		if nodes, _, lookErr = p.st.Observer.InLine(p.ctx, p.st.Parent); lookErr != nil {
+			nodes = n
+		}
 		free := p.st.NonWaiterCount()
-		if waiting := p.st.Acquiring(); lookErr == nil && nodes <= free && waiting >= n-free {
+		if waiting := p.st.Acquiring(); lookErr == nil && n == len(p.st.Clients) && nodes <= free && waiting >= n-free {
 			err = fmt.Errorf("%w: %d clients wait, but the line has %s: the recipe does not queue its waiters", ErrInapplicable, waiting, units.Plural(nodes, "node"))
 		}
 	}
@@ -156,6 +160,7 @@ func (p *episodeRun) awaitLine(n int) {
 	var idle stage.IdleDetector
 	_ = stage.Poll(p.ctx, idleLimit, func(context.Context) (bool, error) { return idle.Observe(p.st.Tap.Totals()), nil })
 	p.must(context.Cause(p.ctx))
+	return nodes
 }
 
 func (p *episodeRun) writeWhileHolding(a *stage.Attempt, limit time.Duration) {
@@ -416,12 +421,13 @@ func crowd(p *episodeRun) {
 // newcomers lets seven clients join behind a holder and give up, eight times. No holder should be notified.
 func newcomers(p *episodeRun) {
 	n := len(p.st.Clients)
+	line := n
 	for k := range n {
 		for i := range n {
 			p.ensureOpen(p.ctx, i)
 		}
 		holder := p.acquireFree(k)
-		p.joinAndGiveUp(holder.Client)
+		line = min(line, p.joinAndGiveUp(holder.Client, line)) // the missing nodes will not come in the next rounds either
 		p.releaseGrant(holder)
 		if p.st.Cell.Subject.Promises.Requeues { // the client is in line again, before the next holder
 			p.must(holder.Client.Reopen(p.ctx))
@@ -430,18 +436,19 @@ func newcomers(p *episodeRun) {
 }
 
 // joinAndGiveUp lets all clients join behind the holder, and give up once all are in line. A client that loses its
-// session joins again.
-func (p *episodeRun) joinAndGiveUp(holder *stage.Client) {
+// session joins again. It awaits n nodes in line, and returns how many came.
+func (p *episodeRun) joinAndGiveUp(holder *stage.Client, n int) (nodes int) {
 	newcomers := stage.NewWaiterGroup(p.calls, p.st)
 	defer newcomers.CancelAndWait()
 	newcomers.StartOthers(holder, true)
-	p.awaitLine(len(p.st.Clients))
+	nodes = p.awaitLine(n)
 	newcomers.CancelAndWait()
 	for range len(p.st.Clients) - 1 {
 		if a := <-newcomers.Granted; a.Err == nil {
 			p.releaseGrant(a)
 		}
 	}
+	return nodes
 }
 
 func drainLine(p *episodeRun) {
