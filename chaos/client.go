@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -47,12 +48,9 @@ func processFault(inject func(context.Context, wire.Client, Process) (Effect, er
 
 func clientList(numbers []int) string {
 	const most = 5
-	var names []string
-	for i, n := range numbers {
-		if i == most {
-			return fmt.Sprintf("clients %s and %d more", strings.Join(names, ", "), len(numbers)-most)
-		}
-		names = append(names, fmt.Sprint(n))
+	names := texts(numbers, strconv.Itoa)
+	if len(names) > most {
+		return fmt.Sprintf("clients %s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
 	return "clients " + strings.Join(names, ", ")
 }
@@ -88,7 +86,6 @@ func killAndConfirm(ctx context.Context, p Process) (proof string, err error) {
 	return fmt.Sprintf("SIGKILL was sent, and process %d ended (processes in its group: %d)", p.PID(), len(group)), err
 }
 
-// client.kill crashes a client. Its session continues until it expires.
 var _ = register(Kind{
 	Name:  "client.kill",
 	About: "kills a client's process (SIGKILL) and every other client in it; they may return when the fault heals",

@@ -14,9 +14,7 @@
 //	defer effect.Heal(context.WithoutCancel(ctx))
 //	fmt.Println(effect.Target, effect.Proof)
 //
-// A new kind of fault is a new file with its [Kind], its requirements, its proof, and the function
-// that injects the fault. A test shows that the fault takes effect and heals. "zkbench help faults"
-// describes how to add a fault.
+// "zkbench help faults" describes how to add a fault.
 package chaos
 
 import (
@@ -170,9 +168,8 @@ type settings struct {
 
 func (k Kind) settings(given map[string]string) (settings, error) {
 	s := settings{values: map[string]string{}, errs: new([]error)}
-	known := make([]string, len(k.Params))
-	for i, p := range k.Params {
-		known[i] = p.Name
+	known := texts(k.Params, func(p Param) string { return p.Name })
+	for _, p := range k.Params {
 		s.values[p.Name] = p.Default
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {

@@ -148,10 +148,7 @@ func KindOf(name string) (Kind, error) {
 	if i >= 0 {
 		return registry[i], nil
 	}
-	var all []string
-	for _, k := range Catalogue() {
-		all = append(all, k.Name)
-	}
+	all := texts(Catalogue(), func(k Kind) string { return k.Name })
 	return Kind{}, &UnknownError{fmt.Sprintf("%q is not a fault", name), name, all}
 }
 

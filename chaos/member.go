@@ -129,7 +129,6 @@ func changeStopped(ctx context.Context, t Target, v targetMember, change func(co
 		func() error { return awaitRecovered(ctx, t, v) }, start)
 }
 
-// member.kill is a crash. Healing starts the process again with the same data and address.
 var _ = register(Kind{
 	Name:     "member.kill",
 	About:    "kills a member's process (SIGKILL), and starts it again to heal",
@@ -138,7 +137,6 @@ var _ = register(Kind{
 	onMember: fixed(takeDownFault("killed", ensembles.Machine.Kill)),
 })
 
-// member.stop stops a process as for maintenance. Healing starts it again with the same data and address.
 var _ = register(Kind{
 	Name:     "member.stop",
 	About:    "stops a member's process (SIGTERM), and starts it again to heal",
@@ -147,7 +145,6 @@ var _ = register(Kind{
 	onMember: fixed(takeDownFault("stopped", ensembles.Machine.Stop)),
 })
 
-// member.restart returns when the member serves again; there is nothing to heal.
 var _ = register(Kind{
 	Name:     "member.restart",
 	About:    "stops a member's process (SIGTERM) and starts it again at once",

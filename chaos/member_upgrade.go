@@ -60,10 +60,7 @@ func upgrade(ctx context.Context, t Target, to string, leave int) (Effect, error
 	if err := checkVersions(ctx, t); err != nil {
 		return Effect{}, untouchedError{err}
 	}
-	var names []string
-	for _, v := range t.Ensemble.Versions {
-		names = append(names, v.Name)
-	}
+	names := texts(t.Ensemble.Versions, func(v ensembles.Version) string { return v.Name })
 	version, err := t.Ensemble.VersionNamed(UpgradesTo(to, names))
 	if err != nil {
 		return Effect{}, untouchedError{err}

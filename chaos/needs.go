@@ -83,11 +83,7 @@ func (k Kind) CommandNames() (words []string) {
 
 // Needs returns what the fault requires, as text separated by semicolons; "" if it requires nothing.
 func (k Kind) Needs() string {
-	var all []string
-	for _, n := range k.needs {
-		all = append(all, n.about)
-	}
-	return strings.Join(all, "; ")
+	return strings.Join(texts(k.needs, func(n need) string { return n.about }), "; ")
 }
 
 // TouchesMembers reports whether the fault acts on members.

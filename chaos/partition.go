@@ -62,15 +62,8 @@ func (p *partition) remove(ctx context.Context) error {
 
 // joinHealErrors leaves out network.ErrVanished if there are others: they mean that a fault may still be active.
 func joinHealErrors(all []error) error {
-	var vanished, errs []error
-	for _, err := range all {
-		if errors.Is(err, network.ErrVanished) {
-			vanished = append(vanished, err)
-		} else {
-			errs = append(errs, err)
-		}
-	}
-	return cmp.Or(errors.Join(errs...), errors.Join(vanished...))
+	active := slices.DeleteFunc(slices.Clone(all), func(err error) bool { return errors.Is(err, network.ErrVanished) })
+	return cmp.Or(errors.Join(active...), errors.Join(all...))
 }
 
 func (p *partition) awaitRecovery(ctx context.Context) error {
@@ -196,9 +189,9 @@ func peerCut(r network.Rule) memberFault {
 		if len(peers) == 0 {
 			return Effect{}, fmt.Errorf("%w: %s is the only member, so it does not have any peers", ErrSkipped, v.Name)
 		}
-		r := r
-		r.Peers = peers
-		return cutPeers(ctx, t, []memberRule{{v, r}})
+		list := []memberRule{{v, r}}
+		list[0].rule.Peers = peers
+		return cutPeers(ctx, t, list)
 	}
 }
 
@@ -219,11 +212,7 @@ func ips(members []*ensembles.Member) ([]netip.Addr, error) {
 }
 
 func names(list []memberRule) string {
-	out := make([]string, len(list))
-	for i, v := range list {
-		out[i] = v.String()
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(texts(list, memberRule.String), ", ")
 }
 
 // partition.peers leaves clients connected to a server without a quorum.
@@ -246,7 +235,6 @@ var _ = register(Kind{
 	},
 })
 
-// partition.isolate leaves the member running with its sockets.
 var _ = register(Kind{
 	Name:     "partition.isolate",
 	About:    "cuts a member off from its peers, its clients and zkbench",

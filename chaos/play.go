@@ -63,7 +63,6 @@ func (s *play) entry(ctx context.Context, index int) {
 	}
 }
 
-// missed records an entry that was never due, so that its fault was not injected.
 func (s *play) missed(e Entry) {
 	now := s.Now()
 	s.done(Window{Fault: e.Fault.String(), Client: -1, Start: now, ProvenAt: now, HealingAt: now, End: now,
@@ -182,7 +181,6 @@ func (s *play) done(w Window) {
 	s.call(s.Healed, w)
 }
 
-// call calls f unless it is nil, one call at a time.
 func (s *play) call(f func(Window), w Window) {
 	if f == nil {
 		return

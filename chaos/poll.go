@@ -6,6 +6,15 @@ import (
 	"time"
 )
 
+// texts returns the text of each item.
+func texts[T any](items []T, text func(T) string) []string {
+	all := make([]string, len(items))
+	for i, item := range items {
+		all[i] = text(item)
+	}
+	return all
+}
+
 // pollEvery is the interval of poll: small against the 20 ms within which a fault must take effect.
 const pollEvery = 2 * time.Millisecond
 

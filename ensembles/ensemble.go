@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -144,12 +145,8 @@ func (c Commands) ByWord() map[string][]string {
 
 // Any reports whether at least one command is allowed.
 func (c Commands) Any() bool {
-	for _, args := range c.ByWord() {
-		if args != nil {
-			return true
-		}
-	}
-	return false
+	all := slices.Collect(maps.Values(c.ByWord()))
+	return slices.ContainsFunc(all, func(args []string) bool { return args != nil })
 }
 
 // Cutter cuts a member's network: Isolate drops the packets that the cut selects, until Heal.
@@ -206,10 +203,9 @@ func (e *Ensemble) Size() string {
 
 // Member returns the member with that client address or name.
 func (e *Ensemble) Member(nameOrAddr string) (*Member, error) {
-	for _, m := range e.Members {
-		if m.Name == nameOrAddr || m.Addr == nameOrAddr {
-			return m, nil
-		}
+	i := slices.IndexFunc(e.Members, func(m *Member) bool { return m.Name == nameOrAddr || m.Addr == nameOrAddr })
+	if i >= 0 {
+		return e.Members[i], nil
 	}
 	return nil, fmt.Errorf("no member %q in the ensemble %v", nameOrAddr, e.Servers())
 }
@@ -262,10 +258,11 @@ func (s Security) Dial(ctx context.Context, network, addr string) (net.Conn, err
 // SetSecurity sets the ensemble's requirements for clients, and how its members are dialled.
 func (e *Ensemble) SetSecurity(s Security) {
 	e.Security = s
+	if s.TLS == nil {
+		return
+	}
 	for _, m := range e.Members {
-		if s.TLS != nil {
-			m.Dial = s.Dial
-		}
+		m.Dial = s.Dial
 	}
 }
 

@@ -41,9 +41,6 @@ var ErrEmptyReply = errors.New("an empty reply")
 // FourLetter sends one of ZooKeeper's four-letter words to a member and returns the reply. A member
 // that is starting or has no quorum also replies.
 func FourLetter(ctx context.Context, m *Member, word string) (string, error) {
-	if len(word) != 4 {
-		return "", fmt.Errorf("%q is not a four-letter word", word)
-	}
 	reply, err := exchange(ctx, m, word)
 	switch {
 	case err != nil:
@@ -56,7 +53,6 @@ func FourLetter(ctx context.Context, m *Member, word string) (string, error) {
 	return reply, nil
 }
 
-// exchange writes a word and reads the whole reply.
 func exchange(ctx context.Context, m *Member, word string) (string, error) {
 	conn, err := m.Connect(ctx)
 	if err != nil {
@@ -101,21 +97,19 @@ func parseServer(reply string) (Server, error) {
 			return Server{}, fmt.Errorf("srvr replied %q: %w", line, err)
 		}
 	}
-	if strings.TrimSpace(reply) == "" {
-		return Server{}, fmt.Errorf("it does not serve requests: %w", ErrEmptyReply)
-	}
 	if s.Mode == "" {
-		return Server{}, fmt.Errorf("it does not serve requests: %s", excerpt(reply))
+		return Server{}, fmt.Errorf("it does not serve requests: %w", quoted(reply))
 	}
 	return s, nil
 }
 
-func excerpt(reply string) string {
+// quoted returns the first line of an unexpected reply as an error.
+func quoted(reply string) error {
 	line, _, _ := strings.Cut(strings.TrimSpace(reply), "\n")
 	if line == "" {
-		return ErrEmptyReply.Error()
+		return ErrEmptyReply
 	}
-	return strconv.Quote(line[:min(len(line), 200)])
+	return fmt.Errorf("%q", line[:min(len(line), 200)])
 }
 
 // parseMonitor parses the reply to mntr. Values that are not numbers (version, state) are omitted.
@@ -128,7 +122,7 @@ func parseMonitor(reply string) (map[string]float64, error) {
 		}
 	}
 	if len(counters) == 0 {
-		return nil, fmt.Errorf("mntr returned no counters: %s", excerpt(reply))
+		return nil, fmt.Errorf("mntr returned no counters: %w", quoted(reply))
 	}
 	return counters, nil
 }
@@ -212,12 +206,14 @@ func leadersOf(all []MemberStatus) (leaders []MemberStatus) {
 
 // describe returns one line: "zk1 follower, zk2 leader, zk3 not serving (...)".
 func describe(all []MemberStatus) string {
-	return strings.Join(units.Names(all, func(s MemberStatus) string {
-		if !s.Serves() {
-			return fmt.Sprintf("%s not serving (%v)", s.Member.Name, s.Err)
-		}
-		return s.Member.Name + " " + s.Server.Mode
-	}), ", ")
+	return strings.Join(units.Names(all, MemberStatus.text), ", ")
+}
+
+func (s MemberStatus) text() string {
+	if !s.Serves() {
+		return fmt.Sprintf("%s not serving (%v)", s.Member.Name, s.Err)
+	}
+	return s.Member.Name + " " + s.Server.Mode
 }
 
 // pollInterval is the interval of status queries. More queries would slow the members' start down; with
@@ -286,12 +282,7 @@ func noQuorum(ctx context.Context, status []MemberStatus, why error) error {
 	}
 	var text strings.Builder
 	for _, s := range status {
-		if s.Serves() {
-			fmt.Fprintf(&text, "\n%s: %s", s.Member.Name, s.Server.Mode)
-		} else {
-			fmt.Fprintf(&text, "\n%s: %v", s.Member.Name, s.Err)
-		}
-		text.WriteString(lastLines(ctx, s.Member))
+		text.WriteString("\n" + s.text() + lastLines(ctx, s.Member))
 	}
 	return fmt.Errorf("the ensemble does not serve requests: %w%s", why, text.String())
 }

@@ -71,8 +71,8 @@ func (m *machine) Kill(ctx context.Context) error {
 
 // Pause freezes the server's processes. It may be called twice.
 func (m *machine) Pause(ctx context.Context) error {
-	state, err := m.state(ctx)
-	if err != nil || state.Paused {
+	c, err := m.inspect(ctx)
+	if err != nil || c.State.Paused {
 		return err
 	}
 	_, err = m.docker.ContainerPause(ctx, m.id, client.ContainerPauseOptions{})
@@ -81,8 +81,8 @@ func (m *machine) Pause(ctx context.Context) error {
 
 // Resume continues the server's processes. It may be called twice.
 func (m *machine) Resume(ctx context.Context) error {
-	state, err := m.state(ctx)
-	if err != nil || !state.Paused {
+	c, err := m.inspect(ctx)
+	if err != nil || !c.State.Paused {
 		return err
 	}
 	_, err = m.docker.ContainerUnpause(ctx, m.id, client.ContainerUnpauseOptions{})
@@ -90,29 +90,21 @@ func (m *machine) Resume(ctx context.Context) error {
 }
 
 func (m *machine) Running(ctx context.Context) (bool, error) {
-	state, err := m.state(ctx)
-	if err != nil {
-		return false, err
-	}
-	return state.Running, nil
-}
-
-func (m *machine) state(ctx context.Context) (*container.State, error) {
 	c, err := m.inspect(ctx)
-	return c.State, err
+	return err == nil && c.State.Running, err
 }
 
 func (m *machine) Save(ctx context.Context, dir string) error {
 	cfg, err := m.config(ctx)
-	if err != nil {
-		return m.wrapError("reading zoo.cfg of", err)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, m.name+".cfg"), cfg, 0o644)
 	}
-	if err := os.WriteFile(filepath.Join(dir, m.name+".cfg"), cfg, 0o644); err != nil {
-		return fmt.Errorf("saving the configuration of %s: %w", m.name, err)
+	if err != nil {
+		return m.wrapError("saving the configuration of", err)
 	}
 	log, err := os.Create(filepath.Join(dir, m.name+".log"))
 	if err != nil {
-		return fmt.Errorf("saving the log of %s: %w", m.name, err)
+		return m.wrapError("saving the log of", err)
 	}
 	m.mu.Lock()
 	_, err = log.Write(m.earlier)
@@ -170,9 +162,6 @@ func (m *machine) log(ctx context.Context, to io.Writer, lines string) error {
 func (m *machine) wrapError(doing string, err error) error {
 	if err == nil {
 		return nil
-	}
-	if errdefs.IsNotFound(err) {
-		return fmt.Errorf("%s %s (container %s): the container was removed by another program: %w", doing, m.name, m.id, err)
 	}
 	return fmt.Errorf("%s %s (container %s): %w", doing, m.name, m.id, err)
 }

@@ -4,6 +4,7 @@ package process
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -235,11 +236,11 @@ func inNetNS(path string, do func() error) error {
 	}
 	defer home.Close()
 	there, err := netns.GetFromPath(path)
-	if err != nil {
-		return fmt.Errorf("opening network namespace %s: %w", path, err)
+	if err == nil {
+		defer there.Close()
+		err = netns.Set(there)
 	}
-	defer there.Close()
-	if err := netns.Set(there); err != nil {
+	if err != nil {
 		return fmt.Errorf("entering network namespace %s: %w", path, err)
 	}
 	err = do()
@@ -255,7 +256,11 @@ func probe(ctx context.Context, r *state.Record) error {
 	defer cancel()
 	for _, m := range r.Members {
 		to := m.Addr() // not open on any member yet
-		listener, err := listenIn(m.NetNS, to)
+		var listener net.Listener
+		err := inNetNS(m.NetNS, func() (err error) {
+			listener, err = net.Listen("tcp4", to)
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("probing the network of %s: %w", m.Name, err)
 		}
@@ -270,14 +275,6 @@ func probe(ctx context.Context, r *state.Record) error {
 		}
 	}
 	return nil
-}
-
-func listenIn(path, address string) (l net.Listener, err error) {
-	err = inNetNS(path, func() error {
-		l, err = net.Listen("tcp4", address)
-		return err
-	})
-	return l, err
 }
 
 func dialIn(ctx context.Context, path, address string) error {
@@ -325,9 +322,9 @@ func takeSubnet(link netlink.Link, subnet netip.Prefix) (netip.Prefix, error) {
 
 func randomSubnet() netip.Prefix {
 	n := rand.IntN(1 << (subnetBits - testNet.Bits()))
-	base := testNet.Addr().As4()
-	v := uint32(base[0])<<24 | uint32(base[1])<<16 | uint32(n)<<(32-subnetBits)
-	return netip.PrefixFrom(netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)}), subnetBits)
+	addr := testNet.Addr().As4()
+	binary.BigEndian.PutUint32(addr[:], binary.BigEndian.Uint32(addr[:])|uint32(n)<<(32-subnetBits))
+	return netip.PrefixFrom(netip.AddrFrom4(addr), subnetBits)
 }
 
 func nth(subnet netip.Prefix, n int) netip.Prefix {

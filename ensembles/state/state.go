@@ -15,6 +15,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -134,19 +135,17 @@ func ensureDir() error {
 // new record, never a part of it.
 func Save(r Record) error {
 	r.Host = Host()
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
-	}
+	text, _ := json.MarshalIndent(r, "", "  ") // cannot fail: texts, numbers and a time
 	if err := ensureDir(); err != nil {
 		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
 	}
 	temporary := file(r.ID) + ".new"
-	if err = os.WriteFile(temporary, append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("recording ensemble %s: %w (set ZKBENCH_STATE to a writable folder)", r.ID, err)
+	err := os.WriteFile(temporary, append(text, '\n'), 0o600)
+	if err == nil {
+		err = os.Rename(temporary, file(r.ID))
 	}
-	if err := os.Rename(temporary, file(r.ID)); err != nil {
-		return fmt.Errorf("recording ensemble %s: %w", r.ID, err)
+	if err != nil {
+		return fmt.Errorf("recording ensemble %s: %w (set ZKBENCH_STATE to a writable folder)", r.ID, err)
 	}
 	return nil
 }
@@ -233,10 +232,8 @@ func (r Record) foreignObject() string {
 			return "the network namespace " + strconv.Quote(name)
 		}
 	}
-	for _, name := range r.Links {
-		if name != r.LinkName() {
-			return "the network link " + strconv.Quote(name)
-		}
+	if i := slices.IndexFunc(r.Links, func(name string) bool { return name != r.LinkName() }); i >= 0 {
+		return "the network link " + strconv.Quote(r.Links[i])
 	}
 	return ""
 }
@@ -326,8 +323,7 @@ func openLocked(name string, exclusive bool) (*os.File, error) {
 }
 
 // unlock releases the lock of an ensemble. The last process that releases it removes the lock file.
-func unlock(f *os.File) error {
-	var err error
+func unlock(f *os.File) (err error) {
 	if tryLock(f, true) == nil {
 		err = os.Remove(f.Name())
 	}

@@ -58,9 +58,7 @@ func checkHello(k *checker) {
 			k.note("the hello names the op %q, which is not part of the protocol", op)
 		}
 	}
-	if h.MaxClients < 0 {
-		panic(violation{fmt.Sprintf("max_clients must not be negative, but is %d", h.MaxClients)})
-	}
+	k.require(h.MaxClients >= 0, "max_clients must not be negative, but is %d", h.MaxClients)
 }
 
 func checkNumber(k *checker) {
@@ -89,9 +87,7 @@ func checkClock(k *checker) {
 func checkOpen(k *checker) {
 	c := k.client()
 	seen := c.Seen()
-	if answered := c.Session(); answered != seen.Session {
-		panic(violation{fmt.Sprintf("open was answered with session %#x, but the session on the connection is %#x", uint64(answered), uint64(seen.Session))})
-	}
+	k.require(c.Session() == seen.Session, "open was answered with session %#x, but the session on the connection is %#x", uint64(c.Session()), uint64(seen.Session))
 }
 
 func checkNotOpen(k *checker) {
@@ -220,16 +216,22 @@ func checkCancelledEnter(k *checker) {
 	k.groupSize = 2
 	a, b := k.client(), k.client()
 	entering := k.waitingAcquire(a, "", "enter by the first of two parties")
-	entering.giveUp()
-	k.require(entering.awaitReturn(2*timeout) && entering.err != nil, "the cancelled enter did not answer with an error within %v: %v", 2*timeout, entering.err)
-	session := a.Seen().Session
-	k.require(k.waitUntil(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
+	k.requireCancelled(entering, a, "enter")
 	alone := k.waitingAcquire(b, "", "enter by a client after the other client's enter was cancelled")
 	k.acquire(a)
 	k.requireGranted(alone, "both parties have called enter, but enter by the first party")
 	leaving := k.beginRelease(a)
 	k.release(b)
 	k.require(leaving.awaitReturn(grantLimit) && leaving.err == nil, "both parties called leave, but one of them did not return ok within %v: %v", grantLimit, leaving.err)
+}
+
+// requireCancelled cancels an operation, and ends the step unless it returns an error and leaves no node of its client.
+func (k *checker) requireCancelled(a *attempt, c *host.Client, op string) {
+	a.giveUp()
+	k.require(a.awaitReturn(2*timeout), "the cancelled %s did not answer within %v", op, 2*timeout)
+	k.require(a.err != nil, "the cancelled %s was answered ok, although the client had to wait", op)
+	session := c.Seen().Session
+	k.require(k.waitUntil(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
 }
 
 func (k *checker) requireGranted(a *attempt, what string) {
@@ -268,11 +270,7 @@ func checkCancel(k *checker) {
 	a, b := k.client(), k.client()
 	k.acquire(a)
 	waiting := k.waitingAcquire(b, "", "a second client's acquire")
-	waiting.giveUp()
-	k.require(waiting.awaitReturn(2*timeout), "the cancelled acquire did not answer within %v", 2*timeout)
-	k.require(waiting.err != nil, "a cancelled acquire was granted although another client holds the lock")
-	session := b.Seen().Session
-	k.require(k.waitUntil(timeout, func() bool { return k.nodes(session) == 0 }), "the cancelled client's node still exists a session timeout later")
+	k.requireCancelled(waiting, b, "acquire")
 	k.release(a)
 	if k.p.Hello.Requeues { // the client may lead again by itself
 		err := a.Close(k.ctx)
