@@ -18,7 +18,6 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Scenario contains all trials of one scenario.
 type Scenario struct {
 	Name   string
 	Series []Series // ordered by label
@@ -33,7 +32,6 @@ func Noun(t report.Trial) string {
 	return "contender"
 }
 
-// Trials returns the trials of all series.
 func (s Scenario) Trials() []report.Trial {
 	var out []report.Trial
 	for _, x := range s.Series {
@@ -42,7 +40,6 @@ func (s Scenario) Trials() []report.Trial {
 	return out
 }
 
-// Noun returns the noun for the clients of the scenario.
 func (s Scenario) Noun() string {
 	for _, t := range s.Trials() {
 		if noun := Noun(t); noun != "contender" {
@@ -51,18 +48,6 @@ func (s Scenario) Noun() string {
 	}
 	return "contender"
 }
-
-// Count is a number of clients, and the noun for them.
-type Count struct {
-	N    int
-	Noun string
-}
-
-// String returns the count with its noun: "50 contenders".
-func (c Count) String() string { return units.Plural(c.N, c.Noun) }
-
-// Count returns a number of clients with the scenario's noun.
-func (s Scenario) Count(n int) Count { return Count{n, s.Noun()} }
 
 // Series contains the trials with one subject, parameters and script, ordered by number of clients.
 type Series struct {
@@ -79,7 +64,6 @@ const (
 	paramCell    = "cell"    // of an audit
 )
 
-// Param is a parameter of a trial.
 type Param struct{ Name, Value string }
 
 var ignoredParams = []string{"clients", "subject", "seed", "repeat"}
@@ -150,7 +134,6 @@ func label(subject string, params []Param) string {
 	return s
 }
 
-// At returns the trials of the series with the given number of clients.
 func (s Series) At(clients int) []report.Trial {
 	return slices.DeleteFunc(slices.Clone(s.Trials), func(t report.Trial) bool { return t.Clients != clients })
 }
@@ -218,18 +201,14 @@ func NamesOf(trials []report.Trial) Names {
 	return n
 }
 
-// Label returns the label of the cell's series.
 func (n Names) Label(c history.Cell) string { return label(c.Subject, pick(c, n[c.Scenario])) }
 
 // Merge combines the repetitions of a cell into one trial for display. Each number is the median
 // over the trials, never a quantile of all operations, because operations of one trial are not
 // independent. Counts are summed; minimum and maximum are over all trials. A guarantee or
 // threshold has its worst result. The merged trial has the name of the worst trial, or of the first,
-// so that its history and plots can be found. A single trial is returned unchanged.
+// so that its history and plots can be found. A single trial is returned unchanged. There must be a trial.
 func Merge(trials []report.Trial) report.Trial {
-	if len(trials) == 0 {
-		return report.Trial{}
-	}
 	if len(trials) == 1 {
 		return trials[0]
 	}

@@ -200,9 +200,6 @@ func TestMerge_ofFewTrials(t *testing.T) {
 	if m := Merge([]report.Trial{one}); m.Name != one.Name || *m.Metrics["handoff.latency"].P99 != 30 || m.Merged != 0 {
 		t.Errorf("%+v, want the trial as it is", m)
 	}
-	if m := Merge(nil); m.Name != "" {
-		t.Errorf("%+v of nothing", m)
-	}
 }
 
 func TestSeries_Cells(t *testing.T) {

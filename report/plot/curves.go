@@ -104,12 +104,8 @@ func (c *curves) addData(s curve) {
 }
 
 func mergedNote(s matrix.Scenario) string {
-	for _, x := range s.Series {
-		for _, t := range x.Trials {
-			if t.Merged > 0 {
-				return " Repeated cells show the median of their trials, as in the tables."
-			}
-		}
+	if slices.ContainsFunc(s.Trials(), func(t report.Trial) bool { return t.Merged > 0 }) {
+		return " Repeated cells show the median of their trials, as in the tables."
 	}
 	return ""
 }
@@ -332,20 +328,14 @@ func Trend(name, title, unit string, lines []Line, glyphs Glyphs) *Figure {
 // unitSuffix returns the unit of a metrics.Metric as a suffix for the name of the measure: ", 1/s",
 // ", per hand-off". It is empty for times, whose ticks contain "ms" or "s".
 func unitSuffix(unit string) string {
-	count, of, rate := strings.Cut(unit, "/")
+	count, of, rate := strings.Cut(strings.Replace(unit, "handoff", "hand-off", 1), "/")
 	switch {
 	case unit == "" || unit == "1" || unit == "ns":
 		return ""
 	case !rate || of == "s":
 		return ", " + unit
 	}
-	if of == "handoff" {
-		of = "hand-off"
-	}
-	if count == "1" {
-		return ", per " + of
-	}
-	return ", " + count + " per " + of
+	return ", " + strings.TrimPrefix(count+" per "+of, "1 ")
 }
 
 func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
@@ -379,15 +369,15 @@ func timeAxis(a *plot.Axis, from, to time.Time) {
 // Percentiles plots the quantiles of a latency that the tables show, one line per series, for one number of
 // clients. The x axis stretches the tail: each nine has the same width. s must contain merged trials.
 // It returns nil if no series has enough samples.
-func Percentiles(s matrix.Scenario, clients matrix.Count, metric, title string, glyphs Glyphs) *Figure {
-	f := newFigure(fmt.Sprintf("%s-percentiles-%d", firstPart(metric), clients.N),
-		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), clients),
+func Percentiles(s matrix.Scenario, clients int, metric, title string, glyphs Glyphs) *Figure {
+	f := newFigure(fmt.Sprintf("%s-percentiles-%d", firstPart(metric), clients),
+		fmt.Sprintf("%s by percentile, %s", units.Capital(quantity(metric, title)), units.Plural(clients, s.Noun())),
 		"At 99 %, 99 of 100 operations took at most this long. Each line begins at the fastest and ends at the slowest operation.")
-	f.Clients = clients.N
+	f.Clients = clients
 	c := newCurves(f, 0, "percentile", quantity(metric, title)+", ns")
 	end := 1.0 // nines on the axis, at least one
 	for _, series := range s.Series {
-		for _, t := range series.At(clients.N) {
+		for _, t := range series.At(clients) {
 			m := t.Metrics[metric]
 			at := quantiles(m)
 			if len(at) == 0 || m.Samples() < minSamples {
@@ -450,16 +440,11 @@ func quantiles(m metrics.Metric) []xy {
 // minSamples is the smallest number of samples for which percentiles are meaningful.
 const minSamples = 10
 
-var percentileTicks = []struct {
-	fraction float64
-	label    string
-}{{0, "0 %"}, {0.5, "50 %"}, {0.9, "90 %"}, {0.99, "99 %"}, {0.999, "99.9 %"}, {0.9999, "99.99 %"}, {0.99999, "99.999 %"}}
-
 func nineTicks(end float64) plot.ConstantTicks {
 	var out plot.ConstantTicks
-	for _, m := range percentileTicks {
-		if nines(m.fraction) <= end {
-			out = append(out, plot.Tick{Value: nines(m.fraction), Label: m.label})
+	for _, fraction := range []float64{0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999} {
+		if at := nines(fraction); at <= end {
+			out = append(out, plot.Tick{Value: at, Label: fmt.Sprintf("%.6g %%", 100*fraction)})
 		}
 	}
 	return out

@@ -128,7 +128,7 @@ func repeated(name string, p50 float64, n int64) report.Trial {
 // The points of a repeated cell are the numbers of the tables.
 func TestPercentiles_ofARepeatedCellAreMedians(t *testing.T) {
 	s := matrix.GroupScenarios([]report.Trial{repeated("1", 1e6, 200), repeated("2", 3e6, 300), repeated("3", 2e6, 100)})[0].Merged()
-	f := Percentiles(s, s.Count(10), "queue.latency", "queue", NewGlyphs(nil))
+	f := Percentiles(s, 10, "queue.latency", "queue", NewGlyphs(nil))
 	if got := legendText(f); got != "queue/a (600 samples)" {
 		t.Errorf("the legend is %q", got)
 	}
@@ -143,7 +143,7 @@ func TestPercentiles_ofARepeatedCellAreMedians(t *testing.T) {
 		t.Errorf("points %v, want %v", points, want)
 	}
 	few := matrix.GroupScenarios([]report.Trial{repeated("1", 1e6, minSamples-1)})[0]
-	if f := Percentiles(few, few.Count(10), "queue.latency", "queue", NewGlyphs(nil)); f != nil {
+	if f := Percentiles(few, 10, "queue.latency", "queue", NewGlyphs(nil)); f != nil {
 		t.Error("a few samples are plotted")
 	}
 }

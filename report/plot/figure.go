@@ -25,7 +25,6 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is a plot.
 type Figure struct {
 	Name  string // file name without extension, unique in a run: "fanout"
 	Title string

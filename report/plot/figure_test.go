@@ -32,7 +32,7 @@ func must(t testing.TB, err error) {
 func figures() []*Figure {
 	s, glyphs := sampleScenario()
 	return []*Figure{
-		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles(s, s.Count(100), "handoff.latency", "hand-off", glyphs),
+		FanOut(s, glyphs), Growth(s, "handoff.latency", "hand-off", glyphs), Percentiles(s, 100, "handoff.latency", "hand-off", glyphs),
 		OverTime(sampleTimeline(100, 10, false), glyphs), Flap(flapping(), glyphs),
 		Failovers(sampleFailovers()), FailoverStages(sampleFailovers()), PauseRounds(samplePauses()),
 		OverTime(sampleDeliveries(), glyphs), sampleCapacity(),
@@ -143,7 +143,7 @@ func TestFigures_standHardData(t *testing.T) {
 			if f := FanOut(s, NewGlyphs(nil)); (f != nil) != c.drawn {
 				t.Errorf("fan-out drawn: %v, want %v", f != nil, c.drawn)
 			}
-			for _, f := range []*Figure{FanOut(s, NewGlyphs(nil)), Growth(s, "handoff.latency", "hand-off", NewGlyphs(nil)), Percentiles(s, s.Count(10), "handoff.latency", "hand-off", nil)} {
+			for _, f := range []*Figure{FanOut(s, NewGlyphs(nil)), Growth(s, "handoff.latency", "hand-off", NewGlyphs(nil)), Percentiles(s, 10, "handoff.latency", "hand-off", nil)} {
 				check(t, f)
 			}
 		})

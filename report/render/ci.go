@@ -167,7 +167,6 @@ func Markdown(w io.Writer, v *view.View) error {
 	return err
 }
 
-// MarkdownTable writes a table with its legend.
 func MarkdownTable(b *strings.Builder, t view.Table) {
 	line := func(cells []string) {
 		for _, c := range cells {

@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// Term describes the terminal.
 type Term struct {
 	Width int  // columns; 0 means 100
 	Color bool // the terminal supports ANSI colors

@@ -37,22 +37,6 @@ func (t Table) LimitRows(rows int) Table {
 	return t
 }
 
-func (t Table) legend() string {
-	var parts []string
-	for _, c := range t.Columns {
-		if c.Short != "" {
-			parts = append(parts, c.Short+" "+c.Head)
-		}
-	}
-	return strings.Join(parts, ", ") + "."
-}
-
-func (t *Table) keepMarks() {
-	t.Marks = slices.DeleteFunc(slices.Clone(t.Marks), func(m Mark) bool {
-		return !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Contains(r.Cells, m.Kind) })
-	})
-}
-
 // Explanation explains a failed verdict: the promise, the events, and the records that prove it.
 type Explanation struct {
 	explain.Explanation
@@ -68,7 +52,6 @@ type Explanation struct {
 // Mark explains one kind of bar, or one mark of a matrix.
 type Mark struct{ Kind, Text string }
 
-// ExplanationMarks explains the bars of an explanation's lanes.
 var ExplanationMarks = []Mark{{explain.HoldBar, "believes that it holds"}, {explain.WaitBar, "waits for an answer"}, {explain.FaultBar, "a fault is active"}, {"both", "two clients hold at the same time"}}
 
 // explanations explains the failed verdicts, unexpected ones first. shown is the number of explanations
@@ -161,7 +144,6 @@ func (b builder) rerunCommand(t report.Trial) string {
 	return s
 }
 
-// Table returns the table of the events.
 func (s Explanation) Table() Table {
 	t := Table{Columns: []Column{{Head: "", Kind: Number}, {Head: "time", Kind: Number}, {Head: "source", Kind: NoWrap}, {Head: "event"}, {Head: "record", Kind: Number}}, Note: s.More}
 	for i, e := range s.Events {

@@ -201,7 +201,6 @@ func runWith(subject string, r report.Run) string {
 	return with
 }
 
-// IncidentTable lists the scripts in runs of incidents, and their results.
 func IncidentTable(runs ...report.Result) Table {
 	t := Table{Columns: []Column{{Head: "what happened"}, {Head: "introduced in"}, {Head: "fixed in"}, {Head: "run here with", Kind: NoWrap}, {Head: "cell", Kind: Code}, {Head: "breaks"},
 		{Head: "result", Kind: Status}, {Head: "run at commit", Kind: Code}}}

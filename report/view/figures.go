@@ -55,7 +55,7 @@ func (b builder) overview(s matrix.Scenario, glyphs plot.Glyphs) []*plot.Figure 
 		}
 		out = append(out, plot.Growth(merged, l.Name, l.Head, glyphs))
 		for _, n := range slices.Backward(s.Counts) {
-			out = append(out, plot.Percentiles(merged, s.Count(n), l.Name, l.Head, glyphs))
+			out = append(out, plot.Percentiles(merged, n, l.Name, l.Head, glyphs))
 		}
 	}
 	return out
@@ -293,11 +293,9 @@ func (t Timeline) summarize(all *report.Trace) string {
 	return s
 }
 
-// extent returns the time range of the trial, including omitted parts.
+// extent returns the time range of a trial with holds, including omitted parts.
 func extent(t *report.Trace) (from, to time.Duration) {
-	if len(t.Holds) > 0 {
-		from, to = t.Holds[0].Start, t.Holds[0].End
-	}
+	from, to = t.Holds[0].Start, t.Holds[0].End
 	for _, b := range t.Holds {
 		from, to = min(from, b.Start), max(to, b.End)
 	}

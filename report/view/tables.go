@@ -15,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 )
 
-// Table is a table of text.
 type Table struct {
 	Columns     []Column
 	Rows        []Row
@@ -34,10 +33,8 @@ type Column struct {
 	DropOrder int
 }
 
-// ColumnKind is the kind of a column's content.
 type ColumnKind int
 
-// The kinds of column.
 const (
 	Text    ColumnKind = iota
 	Number             // aligned right
@@ -47,7 +44,6 @@ const (
 	Outcome            // an outcome in a matrix: ok, X, ? or -
 )
 
-// Row is a row of a table.
 type Row struct {
 	ID     string   // on the page; empty if no link leads to the row
 	Cells  []string // one per column; a newline starts a paragraph
@@ -59,7 +55,6 @@ type Row struct {
 // Skipped is the result of a fault that this machine cannot inject.
 const Skipped = "skipped"
 
-// Pick returns the table with the given columns only, in this order.
 func (t Table) Pick(columns []int) Table {
 	out := t
 	out.Columns, out.Rows = pick(t.Columns, columns), nil
@@ -88,10 +83,12 @@ func NumberColumn(head string, dropOrder int) Column {
 
 // addMarkColumns adds the columns of a matrix with the given marks. Their short heads are letters.
 func (t *Table) addMarkColumns(heads []string, marks []Mark) {
+	var legend []string
 	for i, head := range heads {
-		t.Columns = append(t.Columns, Column{Head: head, Short: string(rune('a' + i)), Kind: Outcome})
+		c := Column{Head: head, Short: string(rune('a' + i)), Kind: Outcome}
+		t.Columns, legend = append(t.Columns, c), append(legend, c.Short+" "+head)
 	}
-	t.Marks, t.Legend = marks, t.legend()
+	t.Marks, t.Legend = marks, strings.Join(legend, ", ")+"."
 }
 
 func withRows(all ...Table) []Table {

@@ -145,7 +145,7 @@ func (b builder) comparisonFindings() []Finding {
 		default:
 			to, text = &different, "A comparison trial by trial at %s: %s of %s is %s."
 		}
-		*to = append(*to, measuredFindings(fmt.Sprintf(text, clientsText(c), c.Metric, label, c))...)
+		*to = append(*to, measuredFindings(fmt.Sprintf(text, units.Plural(c.Clients, "contender"), c.Metric, label, c))...)
 	}
 	return append(different, others...)
 }
@@ -238,8 +238,6 @@ func unequalConditions(s matrix.Scenario) string {
 	inside, separate = slices.Compact(inside), slices.Compact(separate)
 	return fmt.Sprintf("The conditions are unequal: %s ran as separate processes, but %s ran in the zkbench process, which is faster. Use --set apart=true to run all subjects as separate processes.", units.List(separate), units.List(inside))
 }
-
-func clientsText(c report.Comparison) string { return units.Plural(c.Clients, "contender") }
 
 var latencies = metrics.Latencies()
 

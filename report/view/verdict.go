@@ -193,7 +193,9 @@ func (b builder) scorecard() *Table {
 		r.Result = verdict.Worst(results...)
 		t.Rows = append(t.Rows, r)
 	}
-	t.keepMarks()
+	t.Marks = slices.DeleteFunc(slices.Clone(t.Marks), func(m Mark) bool {
+		return !slices.ContainsFunc(t.Rows, func(r Row) bool { return slices.Contains(r.Cells, m.Kind) })
+	})
 	return t
 }
 

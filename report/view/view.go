@@ -59,7 +59,6 @@ type Input struct {
 	PageOnly        bool
 }
 
-// New returns the view of a run.
 func New(in Input) *View {
 	r := in.Result
 	b := builder{Input: in, scenarios: matrix.GroupScenarios(r.Trials), names: matrix.NamesOf(r.Trials)}
@@ -125,10 +124,8 @@ type Finding struct {
 	More      int      // number of other trials with the same finding; see Ranked
 }
 
-// Kind is the kind of a finding.
 type Kind string
 
-// The kinds of finding.
 const (
 	Measurement Kind = "measures"  // a measurement
 	Doubt       Kind = "doubt"     // a limitation of the result of the run as a whole
@@ -143,7 +140,6 @@ const (
 	firstFindings    = 5   // findings that are not collapsed
 )
 
-// String returns the finding as one line.
 func (f Finding) String() string {
 	if why := f.Reason(); why != "" {
 		return f.Head() + ": " + why
@@ -151,7 +147,6 @@ func (f Finding) String() string {
 	return f.Head()
 }
 
-// Head returns the finding without its reason.
 func (f Finding) Head() string {
 	s := units.Clean(f.Text)
 	if f.Kind == Broken || f.Kind == Undecided {
@@ -163,10 +158,8 @@ func (f Finding) Head() string {
 	return s
 }
 
-// Where returns the trial, and the faults that were active.
 func (f Finding) Where() string { return f.TrialName + underFaults(f.Under) }
 
-// Reason returns the reason as one line.
 func (f Finding) Reason() string {
 	limit := reasonLength
 	if f.Text == verdict.Completed {
@@ -175,7 +168,6 @@ func (f Finding) Reason() string {
 	return units.Truncate(units.ShortenReason(f.Why), limit)
 }
 
-// FindingsOf returns the findings of the given kinds.
 func (v *View) FindingsOf(kinds ...Kind) []Finding {
 	return slices.DeleteFunc(slices.Clone(v.Findings), func(f Finding) bool { return !slices.Contains(kinds, f.Kind) })
 }
@@ -356,7 +348,6 @@ func byInterest(trials []report.Trial) []report.Trial {
 	})
 }
 
-// Fact is a named property of the run.
 type Fact struct{ Name, Value string }
 
 func facts(r report.Result) []Fact {

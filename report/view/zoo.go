@@ -224,7 +224,7 @@ func trialLabel(label string, t report.Trial) string {
 	case t.Step != "":
 		return label
 	}
-	s := fmt.Sprintf("%s at %s", label, matrix.Count{N: t.Clients, Noun: matrix.Noun(t)})
+	s := fmt.Sprintf("%s at %s", label, units.Plural(t.Clients, matrix.Noun(t)))
 	if n := t.Repetition; n > 0 {
 		s += fmt.Sprintf(", trial %d", n)
 	}
