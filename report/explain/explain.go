@@ -24,7 +24,6 @@ import (
 	"github.com/zkbench/zkbench/report/verdict"
 )
 
-// Explanation explains one failed verdict.
 type Explanation struct {
 	Trial         report.Trial
 	Label         string // of the trial's cell: the subject, and the parameters that vary in the run
@@ -37,7 +36,6 @@ type Explanation struct {
 	OmittedEvents int // number of omitted events
 }
 
-// Event is an event of an explanation.
 type Event struct {
 	At     time.Duration
 	Who    string
@@ -308,11 +306,9 @@ func (s *Explanation) shorten() {
 }
 
 func distance(at time.Duration, others []time.Duration) time.Duration {
-	var least time.Duration
-	for i, o := range others {
-		if d := (at - o).Abs(); i == 0 || d < least {
-			least = d
-		}
+	least := time.Duration(math.MaxInt64)
+	for _, o := range others {
+		least = min(least, (at - o).Abs())
 	}
 	return least
 }
@@ -347,7 +343,6 @@ type Mark struct {
 	Proof  bool
 }
 
-// Name returns the label of the lane.
 func (l Lane) Name() string {
 	switch l.Client {
 	case Faults:
@@ -358,7 +353,6 @@ func (l Lane) Name() string {
 	return fmt.Sprintf("client %d", l.Client)
 }
 
-// Bar is a time range in a lane.
 type Bar struct {
 	From, To time.Duration
 	Kind     string

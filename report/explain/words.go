@@ -149,8 +149,6 @@ func describeObservation(r history.Record) string {
 		return "joined"
 	case *history.Leaving:
 		return strings.TrimSpace("leaving " + r.How)
-	case *history.Warning:
-		return fmt.Sprintf("warns that only %d nodes were in line; at least %d were expected", r.Standing, r.Below)
 	case *history.Traffic:
 		expected := "there is no formula"
 		if r.ExpectedNotifications != nil {

@@ -211,15 +211,6 @@ type Leaving struct {
 	How     string        `json:"how,omitempty"` // resign, close, lose or expire
 }
 
-// Warning means that an observer found too few candidates. Only histories of earlier versions contain it.
-type Warning struct {
-	At       time.Duration `json:"at"`
-	Phase    string        `json:"phase"`
-	Round    int           `json:"round"`
-	Standing int           `json:"standing"`
-	Below    int           `json:"below"` // the minimum number of candidates
-}
-
 // Emptied means that the harness found the queue empty after every put had returned.
 type Emptied struct {
 	At    time.Duration `json:"at"`

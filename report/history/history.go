@@ -36,7 +36,6 @@ type Fault struct {
 	*Window
 }
 
-// Phase is a part of the trial.
 type Phase struct {
 	Name       string
 	Index      int
@@ -108,7 +107,6 @@ func sequenceOf(records []Numbered) iter.Seq2[Numbered, error] {
 	}
 }
 
-// ReadHeader reads only the header of the history file at path.
 func ReadHeader(path string) (Header, error) {
 	r, f, err := openReader(path)
 	if err != nil {
@@ -218,7 +216,6 @@ func (h *History) Phase(name string) *Phase {
 	return nil
 }
 
-// Types of transactions in Commit.Op.
 const (
 	CommitOpen   = "open"
 	CommitClose  = "close" // closed by its client, or expired: then Cxid is 0
@@ -274,7 +271,6 @@ type ZxidGap struct {
 	To   int64 `json:"to"`
 }
 
-// Time returns 0, like [Commit.Time].
 func (c *CommitsEnd) Time() time.Duration { return 0 }
 
 // CommitsPath returns the path of the commits of the history at path, in a folder next to the histories'.

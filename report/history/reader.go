@@ -31,7 +31,6 @@ const (
 	MaxPaths = 5000
 )
 
-// Reader reads a history as a stream.
 type Reader struct {
 	Header Header
 
@@ -160,18 +159,14 @@ func (r *Reader) line() ([]byte, error) {
 	}
 	switch err := r.lines.Err(); {
 	case err == nil:
-		return nil, r.positionError(errEmpty)
+		return nil, fmt.Errorf("%w (after record %d)", errEmpty, r.n)
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, r.positionError(fmt.Errorf("%w: its last line is incomplete", ErrTruncated))
+		return nil, fmt.Errorf("%w: its last line is incomplete (after record %d)", ErrTruncated, r.n)
 	case errors.Is(err, bufio.ErrTooLong):
 		return nil, fmt.Errorf("history record %d: the line is longer than %d bytes", r.n+1, lineLimit)
 	default:
 		return nil, fmt.Errorf("history after record %d: %w", r.n, err)
 	}
-}
-
-func (r *Reader) positionError(err error) error {
-	return fmt.Errorf("%w (after record %d)", err, r.n)
 }
 
 // splitLine is a [bufio.SplitFunc] for lines that end with a newline.

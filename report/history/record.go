@@ -48,7 +48,6 @@ var kinds = map[string]reflect.Type{
 	"session":     reflect.TypeFor[Session](),
 	"joined":      reflect.TypeFor[Joined](),
 	"leaving":     reflect.TypeFor[Leaving](),
-	"warning":     reflect.TypeFor[Warning](),
 	"emptied":     reflect.TypeFor[Emptied](),
 	"holds":       reflect.TypeFor[Holds](),
 	"traffic":     reflect.TypeFor[Traffic](),
@@ -98,7 +97,6 @@ func (r *LostReply) Time() time.Duration    { return r.At }
 func (r *Session) Time() time.Duration      { return r.At }
 func (r *Joined) Time() time.Duration       { return r.At }
 func (r *Leaving) Time() time.Duration      { return r.At }
-func (r *Warning) Time() time.Duration      { return r.At }
 func (r *Emptied) Time() time.Duration      { return r.At }
 func (r *Holds) Time() time.Duration        { return r.At }
 func (r *Traffic) Time() time.Duration      { return r.At }
@@ -199,7 +197,6 @@ type HarnessLoad struct {
 	Limits     HarnessLimits `json:"limits"`
 }
 
-// HarnessLimits are the limits of the measurements in [HarnessLoad].
 type HarnessLimits struct {
 	Late       time.Duration `json:"late"`
 	LateShare  float64       `json:"late_share"` // of all ticks
@@ -208,10 +205,8 @@ type HarnessLimits struct {
 	MachineCPU float64       `json:"machine_cpu"`
 }
 
-// SessionEvent is the type of a session event.
 type SessionEvent string
 
-// The events of a session.
 const (
 	Opened    SessionEvent = "opened"    // Timeout is the granted value
 	Suspended SessionEvent = "suspended" // client notified: connection lost, session state unknown
@@ -224,7 +219,6 @@ const (
 	Killed    SessionEvent = "killed"    // the harness killed the client
 )
 
-// Session is an event of one client's session.
 type Session struct {
 	At      time.Duration `json:"at"`
 	Event   SessionEvent  `json:"event"`
@@ -247,7 +241,6 @@ type Arrivals struct {
 	Steps  int     `json:"steps,omitempty"`
 }
 
-// Ramp reports whether the rate increases.
 func (a *Arrivals) Ramp() bool { return a != nil && a.RateTo > 0 }
 
 // RateAt returns the rate per second at the time since, counted from At.
@@ -420,7 +413,6 @@ type MemberTimes struct {
 	Sum   time.Duration `json:"sum"`
 }
 
-// Add returns the operations of both.
 func (t MemberTimes) Add(u MemberTimes) MemberTimes {
 	return MemberTimes{t.Count + u.Count, t.Sum + u.Sum}
 }
@@ -447,11 +439,10 @@ type Effort struct {
 
 // Pipe summarizes the round-trip times between zkbench and a driver in the trial.
 type Pipe struct {
-	At  time.Duration `json:"at"`
-	P50 time.Duration `json:"p50"`
-	P99 time.Duration `json:"p99"`
-	// Count is the number of round trips.
-	Count int `json:"count"`
+	At    time.Duration `json:"at"`
+	P50   time.Duration `json:"p50"`
+	P99   time.Duration `json:"p99"`
+	Count int           `json:"count"` // round trips
 	// Clock is the largest possible error of an agent's clock; 0 without agents.
 	Clock time.Duration `json:"clock,omitempty"`
 }
@@ -465,17 +456,14 @@ const (
 	ConnectPhase    = "connect"    // all sessions are opened, and are then idle
 )
 
-// Pace determines when the clients of a phase act.
 type Pace string
 
-// The paces.
 const (
 	ByClients Pace = "clients" // closed loop: each continues as soon as it can
 	ByRate    Pace = "rate"    // open loop: operations are due at a rate
 	ByHarness Pace = "harness" // each step waits for the effect of the previous step, so that a rate is meaningless
 )
 
-// PhaseStart begins a phase of the trial.
 type PhaseStart struct {
 	At    time.Duration `json:"at"`
 	Name  string        `json:"phase"`
@@ -542,7 +530,6 @@ type Snapshot struct {
 	Unserved bool `json:"unserved,omitempty"`
 }
 
-// SnapshotNode is a node in the line.
 type SnapshotNode struct {
 	Path    string `json:"path"`
 	Token   int64  `json:"token"` // its czxid
@@ -591,7 +578,6 @@ type LostReply struct {
 	Sent    time.Duration `json:"sent"`
 }
 
-// Outcome is the result of an operation.
 type Outcome string
 
 const (
@@ -600,7 +586,6 @@ const (
 	Unknown Outcome = "unknown" // the operation may have had its effect
 )
 
-// Names of operations in Sample.Op.
 const (
 	Acquire = "acquire" // a lock acquired, or a leadership won
 	Release = "release" // of a lock, or a leader's resignation

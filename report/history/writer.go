@@ -98,7 +98,6 @@ func NewWriter(out io.Writer, h Header) (*Writer, error) {
 	return w, nil
 }
 
-// Sample records an operation that has returned.
 func (w *Writer) Sample(s Sample) {
 	w.mu.Lock()
 	if w.err == nil {
@@ -151,7 +150,6 @@ func (w *Writer) takeFree() *batch {
 	return newBatch()
 }
 
-// Stats returns the current counters.
 func (w *Writer) Stats() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
