@@ -182,7 +182,6 @@ func conclude(run Run, evaluations []Evaluation) Conclusion {
 	return c
 }
 
-// Evaluation is the result of evaluating one history.
 type Evaluation struct {
 	Trial   Trial
 	Trace   *Trace           // for plots and timelines

@@ -34,7 +34,6 @@ const (
 	hdrSuffix     = ".hlog"
 )
 
-// HistoryPath returns the path of the trial's history in the run folder.
 func HistoryPath(dir, trial string) string {
 	return filepath.Join(dir, HistoryDir, trial+historySuffix)
 }

@@ -28,10 +28,9 @@ const Schema = "zkbench.result/v3"
 // Result is the content of result.json: all conclusions from one run. Times are in nanoseconds. A
 // field that does not apply is absent, never 0.
 type Result struct {
-	Schema string  `json:"schema"`
-	Run    Run     `json:"run"`
-	Trials []Trial `json:"trials"`
-	// Comparisons compare the subjects with the run's base, if it has one.
+	Schema      string       `json:"schema"`
+	Run         Run          `json:"run"`
+	Trials      []Trial      `json:"trials"`
 	Comparisons []Comparison `json:"comparisons,omitempty"`
 }
 
@@ -71,7 +70,6 @@ type SkippedFault struct {
 	Why   string `json:"why"`   // why it could not be injected
 }
 
-// Ensemble describes the ensemble of the trials.
 type Ensemble struct {
 	Kind      string        `json:"kind"`
 	About     string        `json:"about"`
@@ -102,13 +100,10 @@ type Trial struct {
 	Expect []string `json:"expect,omitempty"`
 }
 
-// Metric is a measured quantity.
 type Metric = metrics.Metric
 
-// Verdict is the result of checking one guarantee.
 type Verdict = verdict.Verdict
 
-// Threshold is a condition that the scenario sets on a metric.
 type Threshold struct {
 	Expr     string `json:"expr"`
 	Result   string `json:"result"`
@@ -121,7 +116,6 @@ type Step struct {
 	Faults []string `json:"faults"`
 }
 
-// Fault is a fault window of the history.
 type Fault struct {
 	Fault  string        `json:"fault"`
 	Target string        `json:"target"`
@@ -276,7 +270,6 @@ func (t Trial) DetectionResult() string {
 	return Unknown
 }
 
-// CountUnproven counts the faults of the trial whose effect was not proven.
 func (t Trial) CountUnproven() (n int) {
 	for _, f := range t.Faults {
 		if f.Proof == "" {
@@ -299,10 +292,8 @@ func (t Trial) InapplicableReason() string {
 // Skipped reports whether the fault was not injected because this machine cannot inject it.
 func (f Fault) Skipped() bool { return f.Proof == "" && strings.HasPrefix(f.Err, "skipped") }
 
-// Tally counts results.
 type Tally struct{ Pass, Fail, Unknown int }
 
-// Total returns the number of results.
 func (t Tally) Total() int { return t.Pass + t.Fail + t.Unknown }
 
 // Add counts results. The results "not promised" and "not exercised" do not count; any other result
