@@ -35,7 +35,7 @@ func listCmd() *cobra.Command {
 // listings are the arguments of list. Without an argument, list prints all except the schema.
 var listings = map[string]func(io.Writer) error{
 	"scenarios": listScenarios, "incidents": listIncidents, "subjects": listSubjects, "faults": listFaults,
-	"guarantees": listGuarantees, "schema": listSchema,
+	"guarantees": listGuarantees, "schema": func(w io.Writer) error { _, err := w.Write(spec.Schema); return err },
 }
 
 func list(w io.Writer, args []string) error {
@@ -110,11 +110,6 @@ func listFaults(w io.Writer) error {
 		}
 	}
 	return tw.Flush()
-}
-
-func listSchema(w io.Writer) error {
-	_, err := w.Write(spec.Schema)
-	return err
 }
 
 func listGuarantees(w io.Writer) error {

@@ -32,9 +32,7 @@ import (
 	"github.com/zkbench/zkbench/recipes/driver/site"
 )
 
-// Engine starts the agents of a run.
 type Engine interface {
-	// Agents returns the number of agents that it starts.
 	Agents() int
 	// Reach returns the address on which the coordinator listens, host:port, and the host under
 	// which agents dial it; "" for the host of the listener.
@@ -45,7 +43,6 @@ type Engine interface {
 	Start(ctx context.Context, j Join, ended func(error)) (stop func() error, err error)
 }
 
-// EngineConfig has the local settings of an engine.
 type EngineConfig struct {
 	Self   []string // program and arguments of zkbench
 	Owner  string   // identifies this process
@@ -71,7 +68,6 @@ var engines = map[string]struct {
 		}},
 }
 
-// Engines returns a line about each kind of engine.
 func Engines() (lines []string) {
 	for _, e := range engines {
 		lines = append(lines, e.about)

@@ -270,7 +270,6 @@ var (
 	noSpace  = regexp.MustCompile(`^[^\s,]+$`)
 )
 
-// KubernetesOptions returns the options of the engine kubernetes.
 func KubernetesOptions() []Option {
 	return []Option{
 		{"image", "image whose entry point is this version of zkbench", defaultImage(), noSpace},

@@ -211,7 +211,6 @@ func (f *Fleet) home(n int) *peer {
 	return slots[n%len(slots)]
 }
 
-// Await waits until n agents are connected.
 func (f *Fleet) Await(ctx context.Context, n int) error {
 	for {
 		f.mu.Lock()

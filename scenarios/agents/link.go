@@ -149,22 +149,17 @@ type Join struct {
 const (
 	coordinatorName = "coordinator.zkbench"
 	agentName       = "agent.zkbench"
-)
 
-// Headers of the first PEM block of a join file.
-const (
-	headerAddress = "Coordinator"
+	headerAddress = "Coordinator" // of the first PEM block of a join file
 	headerVersion = "Version"
 )
 
-// Encode returns the content of a join file, in PEM.
 func (j Join) Encode() []byte {
 	block, _ := pem.Decode(j.Authority)
 	block.Headers = map[string]string{headerAddress: j.Address, headerVersion: j.Version}
 	return bytes.Join([][]byte{pem.EncodeToMemory(block), j.Certificate, j.Key}, nil)
 }
 
-// ParseJoin parses the content of a join file, as returned by Encode.
 func ParseJoin(text []byte) (j Join, err error) {
 	wrong := errors.New("not a join file: want the three PEM blocks that zkbench run --agents wrote")
 	for _, part := range []*[]byte{&j.Authority, &j.Certificate, &j.Key} {

@@ -23,7 +23,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/agents/internal/msg"
 )
 
-// Agent is the configuration of an agent.
 type Agent struct {
 	Name    string   // of its machine
 	Version string   // of zkbench
@@ -36,8 +35,6 @@ type Agent struct {
 
 // dialLimit is the time for which an agent tries to reach its coordinator, which may start later.
 const dialLimit = 60 * time.Second
-
-var ErrRefused = errors.New("the coordinator rejected this agent")
 
 // Serve joins a run and serves the coordinator until the run is over, ctx is done, or the link is lost.
 // It returns nil if the run is over. All its goroutines have ended when it returns.
@@ -111,7 +108,7 @@ func (a Agent) sendHello(link *yamux.Session) error {
 		return fmt.Errorf("the coordinator closed the connection (are the join file and its certificate from this run?): %w", err)
 	}
 	if w.Refused != "" {
-		return fmt.Errorf("%w: %s", ErrRefused, w.Refused)
+		return fmt.Errorf("the coordinator rejected this agent: %s", w.Refused)
 	}
 	return nil
 }
