@@ -457,11 +457,11 @@ func TestDriver_whoOversleepsIsFound(t *testing.T) {
 	}
 }
 
-// That holds for a client of one of several locks, too.
+// That holds for a client of one of several locks, too. The hold leaves the members time to list all watches between two grants.
 func TestDriver_whoOversleepsOnAPathIsFound(t *testing.T) {
 	t.Parallel()
 	for _, trial := range runTrials(t, `{name: drivers, subjects: [`+asDriver("lock/oversleeps", "oversleeps")+`], clients: [6], paths: 2, session_timeout: 2s,
-		phases: [{name: churn, kind: churn, duration: 14s}]}`) {
+		phases: [{name: churn, kind: churn, duration: 16s, hold: 50ms}]}`) {
 		judged(t, trial, verdict.Progress, report.Fail, "path 0: client 2 waited", "(1 of 2 paths)")
 	}
 }
