@@ -293,9 +293,11 @@ func (t Timeline) summarize(all *report.Trace) string {
 	return s
 }
 
-// extent returns the time range of a trial with holds, including omitted parts.
+// extent returns the time range of the trial, including omitted parts.
 func extent(t *report.Trace) (from, to time.Duration) {
-	from, to = t.Holds[0].Start, t.Holds[0].End
+	if len(t.Holds) > 0 {
+		from, to = t.Holds[0].Start, t.Holds[0].End
+	}
 	for _, b := range t.Holds {
 		from, to = min(from, b.Start), max(to, b.End)
 	}
