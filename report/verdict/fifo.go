@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -43,44 +44,28 @@ type fifoChecker struct {
 	// how many of them had their node then, and queued how many had another node instead, as the candidates
 	// of an election whose leader creates a node of its own.
 	contended, waited, queued int
-	queue                     int64          // largest czxid of such another node so far
-	outOfOrder                int            // grants that did not follow the order of these
-	permits                   int            // if more than 1, the order of grants proves nothing
-	recent                    []facts.Belief // the last grants whose nodes are in the commits
-	unseen                    int            // grants whose node is not in the commits
+	queue                     int64           // largest czxid of such another node so far
+	outOfOrder                int             // grants that did not follow the order of these
+	permits                   int             // if more than 1, the order of grants proves nothing
+	recent                    []facts.Belief  // the last grants whose nodes are in the commits
+	unseen                    int             // grants whose node is not in the commits
+	granted                   map[string]bool // by mode in which a client was granted or waited: whether one was granted
 	broken                    evidence
-
-	tooFew          string
-	latestCall      map[string]time.Duration // by mode: of the grants so far
-	overtakenInVain int                      // acquires without a grant during which a client in the other mode was granted that called later
 }
 
 func newFIFO(in *inputs) checker {
-	o := &fifoChecker{commits: in.commits, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history), tooFew: tooFewClients(in.history.Header), latestCall: map[string]time.Duration{}}
+	o := &fifoChecker{commits: in.commits, grants: in.grants, permits: facts.Permits(in.history.Header), exclusive: in.promises.Exclusive, faults: facts.FaultsByClient(in.history), after: facts.MaxDetection(in.history), granted: map[string]bool{}}
 	if o.permits > 1 && o.grants != nil {
 		o.grants.OnPassed = func(g *facts.Grant, ahead []*facts.Node) {
 			o.broken.Add([]int{g.Record}, "client %d was granted with node %s (czxid %#x, record %d), although its node conflicts with %s that existed all the time (the oldest is %s)",
 				g.Client, g.Node.Path, uint64(g.Node.Czxid), g.Record, units.Plural(len(ahead), "older node"), ahead[0].Path)
 		}
 	}
-	return checker{record: o.record, belief: o.belief, finish: o.finish}
-}
-
-// record counts the acquires in a mode without a grant that later calls in the other mode overtook.
-func (o *fifoChecker) record(n history.Numbered) {
-	w, ok := waitOf(n)
-	if !ok || w.op != history.Acquire || w.mode == "" {
-		return
-	}
-	if w.granted {
-		o.latestCall[w.mode] = max(o.latestCall[w.mode], w.from)
-		return
-	}
-	for mode, call := range o.latestCall {
-		if mode != w.mode && call > w.from+joinWait {
-			o.overtakenInVain++
+	return checker{record: func(n history.Numbered) {
+		if w, ok := waitOf(n); ok && w.op == history.Acquire && (w.granted || w.to-w.from > joinWait) {
+			o.granted[w.mode] = o.granted[w.mode] || w.granted
 		}
-	}
+	}, belief: o.belief, finish: o.finish}
 }
 
 func (o *fifoChecker) belief(b facts.Belief) {
@@ -185,21 +170,15 @@ func (o *fifoChecker) finish(ending) Verdict {
 	case o.contended >= fewWaits && 2*o.waited < o.contended && o.permits == 1 && 2*(o.waited+o.queued) >= o.contended && o.outOfOrder == 0:
 		return pass("the granted nodes are created at the grant: the order is that of the nodes with which their clients waited")
 	case o.contended >= fewWaits && 2*o.waited < o.contended && o.queued > 0:
-		why := "the grants do not follow the order of those nodes"
-		if o.outOfOrder == 0 {
-			why = "for several holders at once the order of those nodes is not evaluated"
-		}
-		return unknown(fmt.Sprintf("%d of %d clients waited with another node than the one with which they were granted, and %s: it is unknown which nodes decide the order", o.queued, o.contended, why))
+		return unknown(fmt.Sprintf("%d of %d clients waited with another node than the one with which they were granted, and %s did not follow the order of those nodes: it is unknown which nodes decide the order",
+			o.queued, o.contended, units.Plural(o.outOfOrder, "grant")))
 	case o.contended >= fewWaits && 2*o.waited < o.contended:
 		return unknown(fmt.Sprintf("%d of %d clients that waited had no node while they waited: nodes are created at the grant, so their order does not show how long a client waited",
 			o.contended-o.waited, o.contended))
-	case o.overtakenInVain > 0 && len(o.latestCall) == 1:
-		return unknown(fmt.Sprintf("clients that called later were granted in the other mode during %s in a mode that was never granted: it is unknown which nodes are claims in that mode",
-			units.Plural(o.overtakenInVain, "acquire")))
-	case o.tooFew != "":
-		return notJudged(o.tooFew)
 	case o.judged < 2:
 		return unknown(fmt.Sprintf("only %d grants had a token, but a comparison needs two", o.judged))
+	case slices.Contains(slices.Collect(maps.Values(o.granted)), false):
+		return unknown("clients waited in a mode in which none was granted: it is unknown which nodes are claims in that mode, and whether later ones overtook them")
 	case o.permits > 1 && o.commits.Ambiguous:
 		return unknown(ambiguousNames)
 	case o.skipped > 0:

@@ -128,10 +128,10 @@ func TestFIFO_ofNodesThatAreCreatedAtTheGrant(t *testing.T) {
 		return append(records, &history.CommitsEnd{Last: 999})
 	}
 	judgeOne(t, FIFO, candidates(5, 15), Pass, "the order is that of the nodes with which their clients waited")
-	judgeOne(t, FIFO, candidates(5, 4), Unknown, "the grants do not follow the order of those nodes")
+	judgeOne(t, FIFO, candidates(5, 4), Unknown, "1 grant did not follow the order of those nodes")
 	promoted := history.Header{Trial: "t", Recipe: facts.RWLock, Promises: fair} // its order is not that of one holder after the other
-	judgeHeader(t, promoted, FIFO, candidates(5, 15), Unknown, "for several holders at once the order of those nodes is not evaluated")
-	judgeHeader(t, promoted, FIFO, candidates(5, 4), Unknown, "the grants do not follow the order of those nodes")
+	judgeHeader(t, promoted, FIFO, candidates(5, 15), Unknown, "and 0 grants did not follow the order of those nodes")
+	judgeHeader(t, promoted, FIFO, candidates(5, 4), Unknown, "1 grant did not follow the order of those nodes")
 	judgeOne(t, FIFO, grants(true), Pass, "")
 }
 

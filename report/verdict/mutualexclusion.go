@@ -28,7 +28,6 @@ import (
 // they may take all permits.
 type exclusion struct {
 	permits         int
-	tooFew          string
 	notifiesHolders bool                    // holders are notified of session events
 	commits         *facts.NodeTable        // nil without commits
 	faults          map[int][]history.Fault // by client
@@ -70,7 +69,7 @@ const defaultMaxSessionTimeout = 40 * time.Second
 
 func newMutualExclusion(in *inputs) checker {
 	x := &exclusion{
-		permits: facts.Permits(in.history.Header), tooFew: tooFewClients(in.history.Header), commits: in.commits, notifiesHolders: in.promises.Events, faults: facts.FaultsByClient(in.history), excuse: facts.MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, lossReported: map[int64]time.Duration{},
+		permits: facts.Permits(in.history.Header), commits: in.commits, notifiesHolders: in.promises.Events, faults: facts.FaultsByClient(in.history), excuse: facts.MaxDetection(in.history), lost: map[int]loss{}, expired: map[int64]loss{}, lossReported: map[int64]time.Duration{},
 		openedAt: map[int64]time.Duration{}, reconnectedAt: map[int][]time.Duration{}, acted: map[int64]bool{}, report: in.overlap,
 	}
 	if x.excuse == 0 {
@@ -380,16 +379,6 @@ func (x *exclusion) finish(ending) Verdict {
 	case x.exposure > 0:
 		return pass(fmt.Sprintf("%s, %v in all: the next client was granted before the holder had detected that its session had ended or that its node was deleted. A holder that stops when it is disconnected, and at its deadline, has shorter exposures; only fencing makes them harmless",
 			units.Plural(x.exposure, "exposure"), x.exposed))
-	case x.tooFew != "":
-		return notJudged(x.tooFew)
 	}
 	return pass()
-}
-
-// tooFewClients returns why no client had to wait for another; "" if one had to.
-func tooFewClients(h history.Header) string {
-	if h.Clients == 1 || h.Recipe == facts.Semaphore && h.Clients > 0 && h.Clients <= h.Permits {
-		return units.Plural(h.Clients, "client") + " could not exceed what may be held at once: no client had to wait"
-	}
-	return ""
 }

@@ -69,6 +69,7 @@ type wait struct {
 	record       int
 	granted      bool
 	inProgress   bool          // its phase ended before it
+	free         time.Duration // see modeWaits.passed
 	noSession    bool          // the client waited for a session, not for a grant
 	sessionEnded bool          // known to be true
 	closed       bool          // zkbench closed the session itself
@@ -422,9 +423,9 @@ func (p *progress) finish(end ending) Verdict {
 		p.applyLateReleases()
 		p.checkGap(end.at, 0)
 		p.stuck.addFindings(&p.broken)
-		for w := range p.readers.passed(p.faults, p.limit) {
+		for w, last := range p.readers.passed(p.faults, p.limit) {
 			p.slow.Add([]int{w.record}, "client %d waited to read, from %v to %v (record %d), although for %v, the last time from %v to %v, no client wrote or waited to write, without a fault: more than the limit of %v",
-				w.client, w.from, w.to, w.record, w.free, w.last.From, w.last.To, p.limit)
+				w.client, w.from, w.to, w.record, w.free, last.From, last.To, p.limit)
 		}
 		p.meeting.check(p.faults, &p.slow)
 	}

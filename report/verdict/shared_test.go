@@ -109,7 +109,7 @@ func TestSemaphore(t *testing.T) {
 		few.judge(t, FIFO, result, "")
 	}
 	alone := newMeeting(1).meet(1)
-	alone.judge(t, NoEarlyPassage, NotJudged, "no other to wait for")
+	alone.judge(t, NoEarlyPassage, NotJudged, "none had to wait")
 
 	single := sharing{header: history.Header{Trial: "story", Recipe: Lock, Promises: fair, Cell: history.Cell{Clients: 1}}, held: map[int]*history.Sample{}}
 	single.at(1, "join", 0, "").at(1, "grant", 0, "").at(2, "release", 0, "").judge(t, MutualExclusion, NotJudged, "1 client could not exceed")
@@ -256,9 +256,9 @@ func TestRWLock(t *testing.T) {
 			t.Errorf("of a history that is cut short: %+v", v)
 		}
 	}
-	starved.judge(t, FIFO, Unknown, "granted in the other mode during 1 acquire in a mode that was never granted")
+	starved.judge(t, FIFO, Unknown, "waited in a mode in which none was granted")
 	starved.judge(t, Fencing, Unknown, "nothing was granted exclusively")
-	readers().at(4, "join", 3, "read").at(4, "grant", 3, "").at(30, "wait", 2, "").judge(t, FIFO, Pass, "") // it may have joined first
+	readers().at(5, "wait", 2, "").judge(t, FIFO, Pass, "") // it may not have joined
 	starved.header.Promises.Writers = false
 	starved.judge(t, WriterProgress, NotPromised, "")
 

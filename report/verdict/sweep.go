@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/report/facts"
 	"github.com/zkbench/zkbench/report/history"
+	"github.com/zkbench/zkbench/report/units"
 	"github.com/zkbench/zkbench/report/verdict/internal/queue"
 )
 
@@ -172,6 +173,10 @@ func (s *Sweep) Close(readErr error) []Verdict {
 			continue
 		}
 		v := j.finish(end)
+		if h := s.history.Header; v.Result == Pass && slices.Contains([]string{MutualExclusion, NoEarlyPassage, FIFO}, j.Name) &&
+			(h.Clients == 1 || h.Recipe == facts.Semaphore && h.Clients > 0 && h.Clients <= h.Permits) {
+			v = notJudged(units.Plural(h.Clients, "client") + " could not exceed what may be held at once: none had to wait for another")
+		}
 		if s.beliefs.LateRecords > 0 && j.belief != nil && (v.Result == Pass || v.Result == Fail) {
 			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is uncertain", s.beliefs.LateRecords, facts.ReorderWindow))
 		}

@@ -39,13 +39,12 @@ func newWriterProgress(in *inputs) checker {
 			if end.truncated { // grants for which the client waited may be missing
 				w.waits = nil
 			}
-			for p := range w.passed(faults, limit/2) {
-				switch {
-				case p.free > limit:
-					starved.Add([]int{p.record}, "client %d waited to write, from %v to %v (record %d), although for %v, the last time from %v to %v, without a fault, neither a writer nor an earlier reader held the lock: more than the limit of %v",
-						p.client, p.from, p.to, p.record, p.free, p.last.From, p.last.To, limit)
-				case p.inProgress:
-					undecided = max(undecided, p.free)
+			for wait, last := range w.passed(faults, limit/2) {
+				if wait.free > limit {
+					starved.Add([]int{wait.record}, "client %d waited to write, from %v to %v (record %d), although for %v, the last time from %v to %v, without a fault, neither a writer nor an earlier reader held the lock: more than the limit of %v",
+						wait.client, wait.from, wait.to, wait.record, wait.free, last.From, last.To, limit)
+				} else if wait.inProgress {
+					undecided = max(undecided, wait.free)
 				}
 			}
 			if v, found := passedOver(&evidence{}, &starved, late, "waits"); found {
@@ -54,7 +53,7 @@ func newWriterProgress(in *inputs) checker {
 			switch {
 			case limit == 0:
 				return unknown("the session timeout is not in the history: the wait limit is unknown")
-			case !w.called:
+			case w.granted == 0 && len(w.waits) == 0:
 				return notJudged("no client waited to write")
 			case undecided > 0:
 				return unknown(fmt.Sprintf("a client waited to write at the end of its phase although for %v, without a fault, neither a writer nor an earlier reader had held the lock: the phase ended too early to decide (the limit is %v)",
@@ -74,7 +73,6 @@ type modeWaits struct {
 	busy    facts.Spans
 	earlier facts.Spans // grants in the other mode, from the call: those called before a wait may precede it
 	waits   []wait      // longer than shortWait
-	called  bool
 	granted int
 }
 
@@ -88,7 +86,6 @@ func (m *modeWaits) add(w wait) {
 	switch {
 	case w.op != history.Acquire:
 	case w.mode == m.mode:
-		m.called = true
 		if w.granted {
 			m.granted++
 		}
@@ -100,33 +97,26 @@ func (m *modeWaits) add(w wait) {
 	}
 }
 
-// passedWait is a wait in which the client could have been granted.
-type passedWait struct {
-	wait
-	free time.Duration // sum of the times in which it could
-	last facts.Span    // the last of them
-}
-
-// passed yields the waits in which the client could have been granted for longer than the limit, without the times
-// that a hand-off may take (facts.Margin).
-func (m *modeWaits) passed(faults facts.Spans, limit time.Duration) iter.Seq[passedWait] {
-	return func(yield func(passedWait) bool) {
+// passed yields the waits in which the client could have been granted for longer than the limit, and the last such
+// time. Times that a hand-off may take (facts.Margin) do not count.
+func (m *modeWaits) passed(faults facts.Spans, limit time.Duration) iter.Seq2[wait, facts.Span] {
+	return func(yield func(wait, facts.Span) bool) {
 		busy := facts.Union(slices.Concat(m.busy, faults))
 		slices.SortFunc(m.earlier, func(a, b facts.Span) int { return cmp.Compare(a.From, b.From) })
 		for i := 1; i < len(m.earlier); i++ { // To becomes the latest end of the grants up to this one
 			m.earlier[i].To = max(m.earlier[i].To, m.earlier[i-1].To)
 		}
 		for _, w := range m.waits {
-			from, p := w.from, passedWait{wait: w}
+			from, last := w.from, facts.Span{}
 			if i := sort.Search(len(m.earlier), func(i int) bool { return m.earlier[i].From > w.from+joinWait }); i > 0 {
 				from = max(from, m.earlier[i-1].To)
 			}
 			for _, free := range busy.Gaps(from, w.to) {
 				if length := free.To - free.From; length > facts.Margin {
-					p.free, p.last = p.free+length, free
+					w.free, last = w.free+length, free
 				}
 			}
-			if p.free > limit && limit > 0 && !yield(p) {
+			if w.free > limit && limit > 0 && !yield(w, last) {
 				return
 			}
 		}

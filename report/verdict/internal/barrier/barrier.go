@@ -302,8 +302,6 @@ func (p *Passages) Verdict() finding.Verdict {
 		return finding.Conclude(finding.Unknown, "the history does not contain the number of parties")
 	case p.checked == 0:
 		return finding.Conclude(finding.Unknown, "no client passed the barrier: nothing was checked")
-	case p.parties == 1:
-		return finding.Conclude(finding.NotJudged, "the only client had no other to wait for")
 	case why != "":
 		return finding.Conclude(finding.Unknown, why)
 	case p.unclear > 0:
