@@ -27,6 +27,8 @@ type claims struct {
 	inOrder        bool                // the subject promises order and exclusion
 	checked        int
 	sessions       map[int]*sessions
+	open           map[int64]*sessions // by session: its client's sessions, until its end
+	several        evidence            // grants of one of several open sessions of a client
 	judged         int
 	unchecked      int // grants without the data for a check
 	unsure         int // grants whose node is ambiguous in the commits
@@ -52,7 +54,7 @@ type heldGrant struct {
 }
 
 func newClaimValidity(in *inputs) checker {
-	c := &claims{sessions: map[int]*sessions{}, commits: in.commits, inOrder: in.promises.FIFO && in.promises.Exclusive && facts.Permits(in.history.Header) == 1}
+	c := &claims{sessions: map[int]*sessions{}, open: map[int64]*sessions{}, commits: in.commits, inOrder: in.promises.FIFO && in.promises.Exclusive && facts.Permits(in.history.Header) == 1}
 	if in.grants != nil {
 		in.grants.OnJudged = c.committed
 	} else {
@@ -104,6 +106,9 @@ func (c *claims) committed(g *facts.Grant) {
 	if wrong == "" {
 		return
 	}
+	if k := c.sessions[g.Client]; k != nil && g.Node != nil && g.Node.Session != g.Session && c.open[g.Node.Session] == k {
+		wrong += ", another open session of the client, which must have one"
+	}
 	if g.Missing || g.HasWrongToken() {
 		c.missing++
 	}
@@ -154,6 +159,7 @@ func (c *claims) event(n *history.Session, record int) {
 		if k := c.lastGrants[n.Client]; k != nil {
 			k.mayBeLost = true
 		}
+		delete(c.open, n.Session)
 	}
 	if n.Session == 0 {
 		return
@@ -162,6 +168,7 @@ func (c *claims) event(n *history.Session, record int) {
 	switch n.Event {
 	case history.Opened:
 		k.previous, k.opened, k.openedAt, k.openedRecord = k.opened, n.Session, n.At, record
+		c.open[n.Session] = k
 	case history.Lost, history.Closed:
 		k.lost, k.notified = loss{n.Session, n.At, record}, loss{}
 		if n.Event == history.Lost {
@@ -172,6 +179,7 @@ func (c *claims) event(n *history.Session, record int) {
 			k.notified = loss{} // a later restored event is about a later session
 		}
 	case history.Restored:
+		c.open[n.Session] = k
 		if k.notified.record > 0 && n.At > k.notified.at {
 			c.broken.Add([]int{k.notified.record, record},
 				"client %d was notified at %v (record %d) that its grant was restored, although it had been notified at %v (record %d) that the session was lost, which is final",
@@ -204,6 +212,11 @@ func (c *claims) claim(s *history.Sample, record int) {
 	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+grace {
 		return
 	}
+	if c.open[s.Session] == k {
+		c.several.Add([]int{k.openedRecord, record}, "client %d was granted with session %#x (record %d), although its newest session is %#x (record %d), and both are open: a client must have one session",
+			s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
+		return
+	}
 	c.broken.Add([]int{k.openedRecord, record},
 		"client %d claims a grant of session %#x (record %d), but its session is %#x (record %d): the grant is not its own",
 		s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
@@ -219,6 +232,8 @@ func (c *claims) finish(ending) Verdict {
 		return unknown(fmt.Sprintf("the commits do not confirm %d of %d grants, possibly because %s", c.missing, c.judged, why))
 	case c.broken.Count > 0:
 		return c.broken.Fail("invalid claims")
+	case c.several.Count > 0:
+		return c.several.Verdict(Unknown, "grants of clients with several sessions")
 	case c.judged == 0:
 		return unknown("nothing was granted: there is no claim to check")
 	case why != "":

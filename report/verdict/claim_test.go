@@ -71,10 +71,20 @@ func TestClaimValidity_ofAGrantFromAnotherSession(t *testing.T) {
 		{"a grant of the present session is the client's own", 103, 9010, Unknown},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := grantedIn(t, c.session, fmt.Sprintf("opened 1 101; opened 1 102; opened 1 103; acquire 1 6 10 %d", c.returned))
+			h := grantedIn(t, c.session, fmt.Sprintf("opened 1 101; session expired 1 1; opened 1 102; session expired 1 2; opened 1 103; acquire 1 6 10 %d", c.returned))
 			expect(t, h, ClaimValidity, c.want, "")
 		})
 	}
+}
+
+// A client may have several sessions at once, which zkbench does not expect.
+func TestClaimValidity_ofAClientWithSeveralSessions(t *testing.T) {
+	const reason = "client 1 was granted with session 0x65 (record 3), although its newest session is 0x66 (record 2), and both are open"
+	expect(t, grantedIn(t, 101, "opened 1 101; opened 1 102; acquire 1 6 10 9010"), ClaimValidity, Unknown, reason)
+	unnamed := acquired(1, 10, 10, second)
+	unnamed.Session = 0
+	judgeOne(t, ClaimValidity, list{opened(1, 101), opened(1, 102), created(101, 10), unnamed}, Fail, "session 0x65 created the granted node, another open session of the client")
+	judgeOne(t, ClaimValidity, list{opened(1, 101), opened(2, 102), created(102, 10), unnamed}, Fail, "session 0x66 created the granted node")
 }
 
 func TestOwnershipQuery(t *testing.T) {
