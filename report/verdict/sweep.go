@@ -28,6 +28,7 @@ type Sweep struct {
 	items        *queue.Items
 	mayHaveItems bool
 	seen         recipesSeen
+	inapplicable string // why the trial does not apply to the recipe; "" if it does
 	end          time.Duration
 	records      int
 }
@@ -140,6 +141,9 @@ func (s *Sweep) Add(n history.Numbered) {
 	s.records++
 	s.end = max(s.end, n.Time())
 	s.seen.record(n)
+	if f, ok := n.Record.(*history.TrialFailure); ok && f.Inapplicable {
+		s.inapplicable = f.Why
+	}
 	if s.grants != nil {
 		s.grants.Record(n)
 	}
@@ -179,6 +183,9 @@ func (s *Sweep) Close(readErr error) []Verdict {
 		}
 		if s.beliefs.LateRecords > 0 && j.belief != nil && (v.Result == Pass || v.Result == Fail) {
 			v = unknown(fmt.Sprintf("%d records came more than %v late: the order of beliefs is uncertain", s.beliefs.LateRecords, facts.ReorderWindow))
+		}
+		if v.Result == Unknown && s.inapplicable != "" && !isOfTrial(j.Name) {
+			v = notJudged(s.inapplicable)
 		}
 		if v.Result == Pass || v.Result == NotJudged {
 			switch {

@@ -189,3 +189,17 @@ func TestAll_everyGuaranteeSaysWhatItPromises(t *testing.T) {
 		t.Errorf("%+v is about the history, and no guarantee", g)
 	}
 }
+
+// A cell that does not apply to a recipe decides nothing about it, unless it has shown a violation before.
+func TestJudge_aTrialThatDoesNotApply(t *testing.T) {
+	inapplicable := &history.TrialFailure{At: second, Why: "no variant", Inapplicable: true}
+	for _, guarantee := range []string{ClaimValidity, MutualExclusion, Completed} {
+		judgeOne(t, guarantee, list{inapplicable}, NotJudged, "no variant")
+	}
+	records := story(t, "opened 1 9; opened 2 8; acquire 1 5 0 10; acquire 2 6 0 10")
+	var all list
+	for n := range records.Records {
+		all = append(all, n.Record)
+	}
+	judgeOne(t, MutualExclusion, append(all, inapplicable), Fail, "")
+}
