@@ -30,6 +30,7 @@ const (
 	SetWatches      Op = 101
 	SASL            Op = 102
 	SetWatches2     Op = 105
+	AddWatch        Op = 106
 	WhoAmI          Op = 107
 	CloseSession    Op = -11
 	// Notified is not an opcode: in a [Rule] and a [Frame] it represents a notification.
@@ -51,7 +52,7 @@ var opcodes = [...]struct {
 	{CreateContainer, "createContainer", 8}, {DeleteContainer, "deleteContainer", 8}, {CreateTTL, "createTTL", 8},
 	{22, "multiRead", multiPathOffset}, {Auth, "auth", 0}, {SetWatches, "setWatches", 0}, {SASL, "sasl", 0},
 	{103, "getEphemerals", 8}, {104, "countChildren", 8}, {SetWatches2, "setWatches2", 0},
-	{106, "addWatch", 8}, {WhoAmI, "whoAmI", 0}, {CloseSession, "closeSession", 0},
+	{AddWatch, "addWatch", 8}, {WhoAmI, "whoAmI", 0}, {CloseSession, "closeSession", 0},
 }
 
 // multiPathOffset is the offset of the path of a multi's first operation: after xid, opcode and

@@ -352,7 +352,9 @@ func (st *Stage) Traffic(of string, n, round int, base, now Counts) *history.Tra
 		Notifications: w.Notifications.Total(), Requests: w.Requests.Total(), Lists: Lists(w), Bytes: w.BytesIn + w.BytesOut,
 	}
 	if now.Fired >= 0 && base.Fired >= 0 {
-		r.ServerNotifications = new(now.Fired - base.Fired)
+		if now.Wire.Requests.Of(wire.AddWatch) == 0 { // a member counts notifications of recursive watches that it does not send
+			r.ServerNotifications = new(now.Fired - base.Fired)
+		}
 		r.Fsyncs, r.Writes = now.fsyncs.Sub(base.fsyncs), now.writes.Sub(base.writes)
 	}
 	return r

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/recipes"
+	"github.com/zkbench/zkbench/report/history"
 	"github.com/zkbench/zkbench/scenarios/spec"
 )
 
@@ -102,5 +103,20 @@ func TestNotInLine_countsThoseThatHold(t *testing.T) {
 		if got := st.NonWaiterCount(); got != want {
 			t.Errorf("%s: %d of 4 clients need not wait, want %d", recipe, got, want)
 		}
+	}
+}
+
+// Members count notifications of persistent recursive watches that they do not send.
+func TestTraffic_withRecursiveWatches(t *testing.T) {
+	st := &Stage{}
+	now := Counts{Fired: 9}
+	if r := st.Traffic(history.OfHandoff, 1, 1, Counts{Fired: 2}, now); r.ServerNotifications == nil || *r.ServerNotifications != 7 {
+		t.Errorf("without addWatch: %v", r.ServerNotifications)
+	}
+	for i := range now.Wire.Requests {
+		now.Wire.Requests[i] = 1
+	}
+	if r := st.Traffic(history.OfHandoff, 1, 1, Counts{Fired: 2}, now); r.ServerNotifications != nil {
+		t.Errorf("with addWatch: %v", *r.ServerNotifications)
 	}
 }
