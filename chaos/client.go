@@ -106,7 +106,7 @@ var _ = register(Kind{
 	Params: []Param{{RestartAs, "", "subject that the clients run from then on, such as another version: lock/curator@5.7.1; empty: the same"}},
 	needs:  []need{needsDriver},
 	onClient: func(s settings) clientFault {
-		as := s.text(RestartAs)
+		as := s.values[RestartAs]
 		return processFault(func(ctx context.Context, c wire.Client, p Process) (Effect, error) {
 			old, begin := c.Session().ID, time.Now()
 			proof, err := killAndConfirm(ctx, p)

@@ -192,8 +192,6 @@ func (s settings) unknown(name, problem string, known []string) {
 	*s.errs = append(*s.errs, &UnknownError{fmt.Sprintf("parameter %s: %q %s", name, value, problem), value, known})
 }
 
-func (s settings) text(name string) string { return s.values[name] }
-
 func (s settings) duration(name string) time.Duration {
 	d, err := time.ParseDuration(s.values[name])
 	if err != nil || d < 0 {

@@ -151,7 +151,6 @@ func TestSettings_readsValues(t *testing.T) {
 		{"yes", "yes", func(s settings) any { return s.boolean("x") }, nil},
 		{"one of the words", "b", func(s settings) any { return s.choice("x", "a", "b") }, "b"},
 		{"none of the words", "c", func(s settings) any { return s.choice("x", "a", "b") }, nil},
-		{"a text", "anything", func(s settings) any { return s.text("x") }, "anything"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			s, err := Kind{Params: []Param{{Name: "x", Default: "-"}}}.settings(map[string]string{"x": row.value})

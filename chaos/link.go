@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -88,19 +87,17 @@ func delayLink(ctx context.Context, t Target, v targetMember, delay time.Duratio
 // roundTrip returns the shortest of five connection times, because load only makes them longer.
 func roundTrip(ctx context.Context, m *ensembles.Member) (time.Duration, error) {
 	var took []time.Duration
-	var errs []error
+	var last error
 	for range 5 {
 		begin := time.Now()
 		c, err := (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "tcp", m.Addr)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+		if last = err; err == nil {
+			took = append(took, time.Since(begin))
+			c.Close()
 		}
-		took = append(took, time.Since(begin))
-		c.Close()
 	}
 	if took == nil {
-		return 0, fmt.Errorf("%s: %w", m.Name, errors.Join(errs...))
+		return 0, fmt.Errorf("%s: %w", m.Name, last)
 	}
 	return slices.Min(took).Round(10 * time.Microsecond), nil
 }

@@ -109,7 +109,6 @@ func takeDownFault(how string, end func(ensembles.Machine, context.Context) erro
 	})
 }
 
-// restart stops a member's process and starts it again. The proof has the time for which the member did not serve.
 func restart(ctx context.Context, t Target, v targetMember) (proof string, err error) {
 	return restartChanged(ctx, t, v, func(context.Context) error { return nil })
 }

@@ -29,7 +29,7 @@ var _ = register(Kind{
 	},
 	needs: []need{memberNeed(), needsVersions},
 	build: func(_ string, s settings) injector {
-		to, leave := s.text("to"), s.number("leave", 0, 100)
+		to, leave := s.values["to"], s.number("leave", 0, 100)
 		return func(ctx context.Context, t Target) (Effect, error) { return upgrade(ctx, t, to, leave) }
 	},
 })

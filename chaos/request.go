@@ -32,10 +32,10 @@ func aim(rule wire.Rule, s settings) wire.Rule {
 		ops[op.String()] = op
 	}
 	var known bool
-	if rule.Op, known = ops[s.text("op")]; !known {
+	if rule.Op, known = ops[s.values["op"]]; !known {
 		s.unknown("op", "is not a kind of request", slices.Sorted(maps.Keys(ops)))
 	}
-	rule.Path, rule.Nth = s.text("path"), s.number("nth", 1, 1<<30)
+	rule.Path, rule.Nth = s.values["path"], s.number("nth", 1, 1<<30)
 	if _, err := path.Match(rule.Path, ""); err != nil {
 		s.bad("path", "is not a valid pattern: %v", err)
 	}

@@ -102,10 +102,8 @@ func TestFourLetter_endsWithItsContext(t *testing.T) {
 
 func TestFourLetter_saysWhatIsWrong(t *testing.T) {
 	addr := closed(t)
-	for word, want := range map[string]string{"ruok": addr, "hello": "not a four-letter word"} {
-		if _, err := FourLetter(t.Context(), &Member{Addr: addr}, word); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q in it", word, err, want)
-		}
+	if _, err := FourLetter(t.Context(), &Member{Addr: addr}, "ruok"); err == nil || !strings.Contains(err.Error(), addr) {
+		t.Errorf("%v, want %q in it", err, addr)
 	}
 }
 

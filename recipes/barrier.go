@@ -81,14 +81,14 @@ func (b *Barrier) awaitOpen(ctx context.Context, node string, listed reply) erro
 		switch {
 		case err != nil:
 			return err
-		case n == b.parties-1:
-			g, err = b.open(ctx, own, parentNode.stat.Version)
+		case n == b.parties-1: // opens the barrier for all members numbered up to own
+			_, err = b.s.Set(ctx, b.parent, strconv.AppendInt(nil, int64(own), 10), parentNode.stat.Version)
 			if err == nil {
-				b.passed = g
+				b.passed = passedRange{own, true}
 				return nil
 			}
 			if !errors.Is(err, zk.ErrBadVersion) && !Indeterminate(err) {
-				return err
+				return mapNoNode(err)
 			}
 			listed = reply{}
 		case watch:
@@ -125,12 +125,6 @@ func (b *Barrier) awaitMembers(ctx context.Context, node string, n int, g passed
 			return reply{}, err
 		}
 	}
-}
-
-// open opens the barrier for all members numbered up to own, unless the parent's version has changed.
-func (b *Barrier) open(ctx context.Context, own, version int32) (passedRange, error) {
-	_, err := b.s.Set(ctx, b.parent, strconv.AppendInt(nil, int64(own), 10), version)
-	return passedRange{own, true}, mapNoNode(err)
 }
 
 // passedRange describes the members that have passed: if any is true, all with a number up to last.

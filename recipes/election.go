@@ -24,7 +24,6 @@ func init() {
 	}
 }
 
-// candidatePrefix separates the random ID and the sequence number in the names of an election's nodes.
 const candidatePrefix = "-n_"
 
 // Election is ZooKeeper's leader election recipe. It is the same contest as the lock: the candidate

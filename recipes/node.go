@@ -33,10 +33,7 @@ func sequence(name, prefix string) (n int32, ok bool) {
 
 func number(s string) (n int32, ok bool) {
 	v, err := strconv.ParseInt(s, 10, 32)
-	if err != nil || s[0] == '+' {
-		return 0, false
-	}
-	return int32(v), true
+	return int32(v), err == nil && s[0] != '+'
 }
 
 // before reports whether sequence number a was issued before b. The counter wraps from 2147483647
@@ -130,6 +127,4 @@ func isReplyLost(err error) bool {
 	}, func(known error) bool { return errors.Is(err, known) })
 }
 
-func sessionEnded(cause error) error {
-	return fmt.Errorf("%w: %w", ErrSessionEnded, cause)
-}
+func sessionEnded(cause error) error { return fmt.Errorf("%w: %w", ErrSessionEnded, cause) }

@@ -123,9 +123,7 @@ func (q *Queue) Element(ctx context.Context) ([]byte, error) {
 }
 
 // Peek is like Element, but returns nil and no error if the queue is empty.
-func (q *Queue) Peek(ctx context.Context) ([]byte, error) {
-	return nilIfEmpty(q.Element(ctx))
-}
+func (q *Queue) Peek(ctx context.Context) ([]byte, error) { return nilIfEmpty(q.Element(ctx)) }
 
 // Remove takes the item at the head. It returns ErrEmpty if the session's member knows of no item: reads
 // may be behind other sessions' puts. It does not wait in line, so it overtakes waiting consumers by at
@@ -139,9 +137,7 @@ func (q *Queue) Remove(ctx context.Context) ([]byte, error) {
 }
 
 // Poll is like Remove, but returns nil and no error if the queue is empty.
-func (q *Queue) Poll(ctx context.Context) ([]byte, error) {
-	return nilIfEmpty(q.Remove(ctx))
-}
+func (q *Queue) Poll(ctx context.Context) ([]byte, error) { return nilIfEmpty(q.Remove(ctx)) }
 
 func nilIfEmpty(data []byte, err error) ([]byte, error) {
 	if errors.Is(err, ErrEmpty) {

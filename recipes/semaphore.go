@@ -26,7 +26,6 @@ func init() {
 	}
 }
 
-// semaphorePrefix separates the random ID and the sequence number in the names of a semaphore's nodes.
 const semaphorePrefix = "-permit-"
 
 // Semaphore has a number of permits; the clients whose nodes are the first in line hold one permit each.

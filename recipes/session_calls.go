@@ -121,7 +121,11 @@ func (s *Session) Exists(ctx context.Context, path string) (*zk.Stat, error) {
 
 // exists is Exists, optionally with a watch. On a missing node the watch fires at its creation.
 func (s *Session) exists(ctx context.Context, path string, watch bool) (reply, error) {
-	return s.read(ctx, "exists", path, func(c *zk.Conn) (got reply, err error) {
+	return s.read(ctx, "exists", path, existsCall(path, watch))
+}
+
+func existsCall(path string, watch bool) func(*zk.Conn) (reply, error) {
+	return func(c *zk.Conn) (got reply, err error) {
 		var found bool
 		if watch {
 			found, got.stat, got.watch, err = c.ExistsW(path)
@@ -132,7 +136,7 @@ func (s *Session) exists(ctx context.Context, path string, watch bool) (reply, e
 			got.stat = nil
 		}
 		return got, err
-	})
+	}
 }
 
 // Get returns the data and the Stat of the node at path; if it does not exist, the error wraps

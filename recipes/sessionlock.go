@@ -225,13 +225,7 @@ func (l *lockAttempt) undo(ctx context.Context) error {
 }
 
 func (l *lockAttempt) await(ctx context.Context, path string) error {
-	got, err := request(ctx, l.s, "exists", path, len(path), func(c *zk.Conn) (r reply, err error) {
-		var found bool
-		if found, r.stat, r.watch, err = c.ExistsW(path); !found {
-			r.stat = nil
-		}
-		return r, err
-	})
+	got, err := request(ctx, l.s, "exists", path, len(path), existsCall(path, true))
 	if err != nil || got.stat == nil {
 		return err
 	}

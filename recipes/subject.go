@@ -27,13 +27,11 @@ const (
 	RecipeBarrier   Recipe = "barrier"   // a double barrier: Acquire enters it, Release leaves it
 )
 
-// Recipes are all recipes.
 var Recipes = []Recipe{RecipeLock, RecipeElection, RecipeQueue, RecipeRWLock, RecipeSemaphore, RecipeBarrier}
 
 // Mode is the mode in which a client acquires a read-write lock: several readers or one writer can hold it.
 type Mode string
 
-// The modes.
 const (
 	Read  Mode = "read"
 	Write Mode = "write"
@@ -268,9 +266,8 @@ func Subjects() []Subject {
 
 // Find returns the registered subject with that name.
 func Find(name string) (Subject, error) {
-	s, found := subjects[name]
-	if !found {
-		return Subject{}, fmt.Errorf("subject %q does not exist", name)
+	if s, found := subjects[name]; found {
+		return s, nil
 	}
-	return s, nil
+	return Subject{}, fmt.Errorf("subject %q does not exist", name)
 }

@@ -46,7 +46,7 @@ type Client interface {
 	Arm(Rule) (ArmedRule, error) // arms a rule
 	Hold() error
 	EndHold()
-	SetGateClosed(closed bool) // while closed, every dial fails at once
+	SetGateClosed(closed bool) // while closed, every dial fails at once with ErrGate; connections stay
 	Cut() int                  // closes all connections and returns their number
 	Record() *Transcript
 }
@@ -80,7 +80,6 @@ type client struct {
 
 func (c *client) Number() int { return c.number }
 
-// Counts returns a consistent snapshot of the client's traffic. It is cheap enough for the measured path.
 func (c *client) Counts() Counts { return snapshot(c, &c.counts) }
 
 func (c *client) Moments() Moments { return snapshot(c, &c.moments) }
@@ -91,17 +90,9 @@ func snapshot[T any](c *client, field *T) T {
 	return *field
 }
 
-func (c *client) Unanswered() (n int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for k := range c.conns {
-		for _, s := range k.pending {
-			if s.op != Ping {
-				n++
-			}
-		}
-	}
-	return n
+func (c *client) Unanswered() int64 {
+	n := c.Counts()
+	return n.InFlight - n.Pinging
 }
 
 // Dial is a zk.Dialer that connects to a server through the tap. During a hold it waits for EndHold.
@@ -178,7 +169,6 @@ func (c *client) Cut() int {
 	return n
 }
 
-// SetGateClosed opens or closes the client's gate. While it is closed, dials fail with ErrGate; connections stay.
 func (c *client) SetGateClosed(closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

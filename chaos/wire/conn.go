@@ -291,8 +291,8 @@ func (k *conn) endOnError(err error) error {
 }
 
 func isTimeout(err error) bool {
-	var t net.Error
-	return errors.As(err, &t) && t.Timeout()
+	t, ok := errors.AsType[net.Error](err)
+	return ok && t.Timeout()
 }
 
 // end ends the connection once; it returns false if it had ended before. by is the rule that ends
@@ -339,11 +339,10 @@ func (k *conn) replyLost(s *pendingRequest) {
 // retireMatched retires the rules that matched on this connection, except but. The caller holds c.mu.
 func (k *conn) retireMatched(but *armedRule) {
 	for _, s := range slices.Clone(k.c.armedRules) {
-		if s.matchedConn != k || s == but {
-			continue
+		if s.matchedConn == k && s != but {
+			s.fire(errEndedFirst)
+			s.retire()
 		}
-		s.fire(errEndedFirst)
-		s.retire()
 	}
 }
 

@@ -158,7 +158,6 @@ func (t *Transcript) add(f Frame) {
 	t.frames = append(t.frames, f)
 }
 
-// Frames returns the frames so far, in order.
 func (t *Transcript) Frames() []Frame {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -1,6 +1,9 @@
 package wire
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Op is an opcode of ZooKeeper's protocol, or a special value: Any, AnyChange, AnyRead or Notified.
 type Op int32
@@ -98,23 +101,13 @@ func (o Op) String() string {
 
 // Changes reports whether the request changes nodes.
 func (o Op) Changes() bool {
-	switch o {
-	case Create, Create2, CreateContainer, CreateTTL, Delete, DeleteContainer, SetData, Multi:
-		return true
-	}
-	return false
+	return slices.Contains([]Op{Create, Create2, CreateContainer, CreateTTL, Delete, DeleteContainer, SetData, Multi}, o)
 }
 
 // hasStat reports whether the reply to the request ends with a Stat.
 func (o Op) hasStat() bool { return o == Exists || o == GetData || o == GetChildren2 }
 
-func (o Op) reads() bool {
-	switch o {
-	case Exists, GetData, GetChildren, GetChildren2:
-		return true
-	}
-	return false
-}
+func (o Op) reads() bool { return o.hasStat() || o == GetChildren }
 
 func (o Op) covers(op Op) bool {
 	return o == op || o == Any && op != Notified || o == AnyChange && op.Changes() || o == AnyRead && op.reads()

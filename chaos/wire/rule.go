@@ -30,11 +30,7 @@ const (
 )
 
 func (a Act) String() string {
-	names := [...]string{"", "drop-reply", "drop-request", "cut-before", "hold-request", "hold-reply", "cut-replied"}
-	if a < DropReply || a > CutReplied {
-		return fmt.Sprintf("act %d", int(a))
-	}
-	return names[a]
+	return [...]string{"", "drop-reply", "drop-request", "cut-before", "hold-request", "hold-reply", "cut-replied"}[a]
 }
 
 // Rule selects one request or notification of a client, the Nth that matches Op and Path, and the action on

@@ -43,7 +43,6 @@ const (
 	ReplyLost
 )
 
-// String returns the type as a word, such as "connected".
 func (k EventKind) String() string {
 	return [...]string{"connected", "lost", "expired", "closed", "deadline", "reply-lost"}[k]
 }
@@ -70,13 +69,7 @@ type Request struct {
 	Sent time.Duration // when the client sent the request
 }
 
-func (c *client) Session() Session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.session
-	s.Password = bytes.Clone(s.Password)
-	return s
-}
+func (c *client) Session() Session { return snapshot(c, &c.session) }
 
 func (k *conn) handshake(head []byte) {
 	c := k.c
@@ -104,7 +97,7 @@ func (k *conn) handshake(head []byte) {
 	k.queueEvent(e)
 }
 
-// recordAcknowledged records that a request has been answered. The caller holds c.mu.
+// The caller holds c.mu.
 func (k *conn) recordAcknowledged(s pendingRequest) {
 	c := k.c
 	if c.current != k {
@@ -118,7 +111,7 @@ func (k *conn) recordAcknowledged(s pendingRequest) {
 	}
 }
 
-// recordLost records that a connection ended. The caller holds c.mu.
+// The caller holds c.mu.
 func (k *conn) recordLost(why error) {
 	c := k.c
 	if c.current != k {

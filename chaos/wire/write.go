@@ -130,7 +130,7 @@ func (k *conn) dequeue() (item, bool) {
 	return next, true
 }
 
-// dropQueue drops the queue. The caller holds c.mu.
+// The caller holds c.mu.
 func (k *conn) dropQueue() {
 	for _, it := range k.queue {
 		k.c.counts.Queued -= int64(len(it.data))

@@ -49,7 +49,6 @@ func (c *Client) request(op string) lines.Request {
 	return lines.Request{Op: op, Client: &c.env.Client}
 }
 
-// errNoAuth is returned for a driver that does not support the ensemble's authentication.
 var errNoAuth = errors.New("the ensemble requires authentication, which this driver does not support: the driver must apply auth and acl of open, and list auth in the ops of its hello (see zkbench help drivers)")
 
 func (c *Client) openNow() error {
@@ -316,13 +315,11 @@ func (c *Client) Rejoin() bool {
 	return true
 }
 
-// Process returns the process in which the client is open.
 func (c *Client) Process() *Process { return c.p }
 
 // Offers reports whether the driver supports the optional operation op.
 func (c *Client) Offers(op string) bool { return slices.Contains(c.p.Hello.Ops, op) }
 
-// Number returns the number of the client in its trial.
 func (c *Client) Number() int { return c.env.Client }
 
 // Session returns the ID of the session in the last reply that had one, or 0 after the session was lost.
@@ -332,15 +329,12 @@ func (c *Client) Session() int64 {
 	return c.session
 }
 
-// Seen returns the result of [recipes.Env]'s Seen, which must not be nil.
 func (c *Client) Seen() recipes.Claim { return c.env.Seen() }
 
 func (p *Process) keepTime() {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
 	for {
 		select {
-		case <-ticker.C:
+		case <-time.After(time.Second):
 			if p.askClock() != nil {
 				return
 			}

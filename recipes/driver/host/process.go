@@ -322,7 +322,6 @@ func (o *output) setPath(path string) {
 	}
 }
 
-// where returns the path of the file with the last output; "" if there is none.
 func (o *output) where() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -355,7 +354,6 @@ const endLines = 8
 // A process can be paused, as by a debugger or a hypervisor, and killed. The time limits of the protocol
 // do not include pauses.
 
-// Running returns the operating system process.
 func (p *Process) Running() site.Process { return p.run }
 
 // PID returns the process ID on the process's machine.
