@@ -128,7 +128,6 @@ var _ = register(Kind{
 	},
 })
 
-// RestartAs is the parameter of client.restart that names a subject.
 const RestartAs = "as"
 
 // reconnectLimit bounds the wait for the new session of a client whose process is started again.

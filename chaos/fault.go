@@ -59,7 +59,6 @@ type Target struct {
 	Random func(n int) int
 }
 
-// Process is a process that runs one or several clients.
 type Process interface {
 	PID() int       // process ID, also the ID of its process group
 	Clients() []int // the numbers of the clients that the process runs
@@ -103,7 +102,6 @@ func (e Effect) Heal(ctx context.Context) error {
 	return nil
 }
 
-// Fault is a fault with its target and parameters.
 type Fault interface {
 	String() string // its name in the catalogue, "session.close"
 	// Inject injects the fault and returns once the effect is proven. On an error it has undone as much

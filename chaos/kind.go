@@ -152,7 +152,6 @@ func KindOf(name string) (Kind, error) {
 	return Kind{}, &UnknownError{fmt.Sprintf("%q is not a fault", name), name, all}
 }
 
-// UnknownError means that a name does not exist.
 type UnknownError struct {
 	Problem string // `"session.clsoe" is not a fault`
 	Name    string

@@ -37,7 +37,6 @@ func dropShare(r network.Rule) memberFault {
 	}
 }
 
-// link.delay delays packets as distance does.
 var _ = register(Kind{
 	Name:   "link.delay",
 	About:  "delays the packets that a member sends",

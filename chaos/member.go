@@ -69,10 +69,7 @@ func startAgain(ctx context.Context, v targetMember) error {
 	if err == nil && !running {
 		err = v.Machine.Start(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("start %s again: %w", v.Name, err)
-	}
-	return nil
+	return err
 }
 
 func awaitRecovered(ctx context.Context, t Target, v targetMember) error {
@@ -166,17 +163,11 @@ func pause(ctx context.Context, _ Target, v targetMember) (Effect, error) {
 	if err := awaitResponsive(ctx, v.Member); err != nil {
 		return Effect{}, err
 	}
-	resume := func(ctx context.Context) error {
-		if err := v.Machine.Resume(ctx); err != nil {
-			return fmt.Errorf("resume %s: %w", v.Name, err)
-		}
-		return nil
-	}
 	return Effect{
 		Proof:         fmt.Sprintf("%s answered srvr before the fault, and did not answer for %v after it was frozen", v.Name, silenceOf(v.Member)),
-		Undo:          resume,
+		Undo:          v.Machine.Resume,
 		AwaitRecovery: func(ctx context.Context) error { return awaitServing(ctx, v.Member) },
-	}, injectAndProve(ctx, v.Machine.Pause, func() error { return checkSilent(ctx, v.Member) }, resume)
+	}, injectAndProve(ctx, v.Machine.Pause, func() error { return checkSilent(ctx, v.Member) }, v.Machine.Resume)
 }
 
 // member.rolling is a rolling restart: each member serves before the next one stops.

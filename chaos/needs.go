@@ -86,7 +86,6 @@ func (k Kind) Needs() string {
 	return strings.Join(texts(k.needs, func(n need) string { return n.about }), "; ")
 }
 
-// TouchesMembers reports whether the fault acts on members.
 func (k Kind) TouchesMembers() bool {
 	return slices.ContainsFunc(k.needs, func(n need) bool { return n.members })
 }
@@ -150,7 +149,6 @@ type Abilities struct {
 	network.Abilities
 }
 
-// Probe tests the capabilities of this machine.
 func Probe(ctx context.Context) Abilities {
 	a := Abilities{Docker: container.Available(ctx), Java: process.Available(""), Disks: process.CheckDisks(), Abilities: network.Probe(ctx)}
 	if a.Rootless && errors.Is(a.Disks, syscall.EPERM) { // zkbench starts itself again with this permission

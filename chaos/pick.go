@@ -194,7 +194,9 @@ func anyClient(t Target, target string) (int, string, error) {
 	return n, fmt.Sprintf("client %d", n), nil
 }
 
-func isSpecificClient(target string) bool { return !slices.Contains(clientTargets, target) && target != "" }
+func isSpecificClient(target string) bool {
+	return !slices.Contains(clientTargets, target) && target != ""
+}
 
 func clientNumber(target string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(target, "client "))

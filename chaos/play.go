@@ -211,7 +211,6 @@ func sleepUntil(ctx context.Context, t time.Time) bool {
 	}
 }
 
-// Entry is a line of a plan: a fault and its time.
 type Entry struct {
 	Fault Fault
 	// On names an event that At counts from; "" is the start of the plan. An entry that is never
@@ -239,7 +238,6 @@ func (e Entry) gap(n int) (time.Duration, bool) {
 	return e.Every, e.Every != 0 && n != e.Times
 }
 
-// Plan is the faults of a trial and their times.
 type Plan struct {
 	Entries   []Entry
 	Seed      uint64               // decides every random choice of the faults

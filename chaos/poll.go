@@ -6,7 +6,6 @@ import (
 	"time"
 )
 
-// texts returns the text of each item.
 func texts[T any](items []T, text func(T) string) []string {
 	all := make([]string, len(items))
 	for i, item := range items {

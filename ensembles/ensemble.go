@@ -143,7 +143,6 @@ func (c Commands) ByWord() map[string][]string {
 	}
 }
 
-// Any reports whether at least one command is allowed.
 func (c Commands) Any() bool {
 	all := slices.Collect(maps.Values(c.ByWord()))
 	return slices.ContainsFunc(all, func(args []string) bool { return args != nil })

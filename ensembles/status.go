@@ -132,7 +132,6 @@ func QueryCounters(ctx context.Context, m *Member) (map[string]float64, error) {
 	return ask(ctx, m, "mntr", parseMonitor)
 }
 
-// MemberStatus is a member's status, or the error of the query.
 type MemberStatus struct {
 	Member *Member
 	Server Server

@@ -38,17 +38,7 @@
 // # Subjects
 //
 // zkbench knows an implementation of a recipe as a [Subject]: its properties, promises and expected
-// costs, and a function that opens clients. All data between zkbench and a client is plain, so that
-// a process in another language can send it over a pipe:
-//
-//	call      carries                     returns
-//	Open      servers, parent, timeout,   a connected session, or an error
-//	          permits
-//	Acquire   mode                        Claim: token, session, path, time; or an error
-//	Release   -                           the node is deleted, or an error
-//	Put       item                        it is stored, once; or an error
-//	Take      -                           item, or an error; both if the outcome is unknown
-//	Close     -                           the session has ended
+// costs, and a function that opens clients. A process in another language can be one (docs/PROTOCOL.md).
 //
 // A client receives one call at a time. It sends an [Event] at the instant at which it is notified that its
 // grant is suspended, restored or lost, from any goroutine. A call returns soon after its context has

@@ -33,7 +33,10 @@ func sequence(name, prefix string) (n int32, ok bool) {
 
 func number(s string) (n int32, ok bool) {
 	v, err := strconv.ParseInt(s, 10, 32)
-	return int32(v), err == nil && s[0] != '+'
+	if err != nil || s[0] == '+' {
+		return 0, false
+	}
+	return int32(v), true
 }
 
 // before reports whether sequence number a was issued before b. The counter wraps from 2147483647

@@ -43,11 +43,10 @@ func NewRWLock(s *Session, parent string, v Variant) *RWLock {
 	return l
 }
 
-// Acquire waits until the lock is held for writing. If it fails, it leaves no node in a live session. It
-// returns ctx's error if ctx is done, and ErrSessionEnded if the session has ended.
+// Acquire waits until the lock is held for writing. Errors as of Lock.Acquire.
 func (l *RWLock) Acquire(ctx context.Context) (*Grant, error) { return l.write.acquire(ctx) }
 
-// AcquireShared waits until the lock is held for reading. Errors as for Acquire.
+// AcquireShared waits until the lock is held for reading.
 func (l *RWLock) AcquireShared(ctx context.Context) (*Grant, error) { return l.read.acquire(ctx) }
 
 // rwLockFormulas are exact if all contenders write: their requests are then those of a plain lock.

@@ -45,8 +45,7 @@ func NewSemaphore(s *Session, parent string, permits int, v Variant) *Semaphore 
 	return &Semaphore{c}
 }
 
-// Acquire waits until it holds a permit. If it fails, it leaves no node in a live session. It returns ctx's
-// error if ctx is done, and ErrSessionEnded if the session has ended.
+// Acquire waits until it holds a permit. Errors as of Lock.Acquire.
 func (l *Semaphore) Acquire(ctx context.Context) (*Grant, error) { return l.contest.acquire(ctx) }
 
 // granted is the data of the node of a client that has waited for its permit.

@@ -151,7 +151,6 @@ func (n *Network) Cut(ctx context.Context, m *ensembles.Member, r Rule) (*Cut, e
 	return &Cut{Member: m, Rule: r, network: n, access: a, id: done.Cut}, nil
 }
 
-// Dropped returns the number of packets that the cut has dropped.
 func (c *Cut) Dropped(ctx context.Context) (uint64, error) {
 	a, err := c.access.do(ctx, order{Do: "dropped", Cut: c.id})
 	return a.Dropped, err

@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// Directions of a [Rule].
 const (
 	Both = "both"
 	In   = "in"  // drops packets to the member

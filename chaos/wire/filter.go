@@ -74,7 +74,6 @@ func (f *filter) run(p []byte, hasRules bool, decide func(m mark, free bool) dec
 	return nil
 }
 
-// ErrHeld means that the client is already held.
 var ErrHeld = errors.New("the client is already held")
 
 // Hold keeps all bytes back, in both directions, until EndHold: the client's writes are accepted and
@@ -128,7 +127,6 @@ func (k *conn) awaitHoldEnd() error {
 	}
 }
 
-// FrameKind is the kind of a [Frame].
 type FrameKind int
 
 const (

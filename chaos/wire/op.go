@@ -99,7 +99,6 @@ func (o Op) String() string {
 	}
 }
 
-// Changes reports whether the request changes nodes.
 func (o Op) Changes() bool {
 	return slices.Contains([]Op{Create, Create2, CreateContainer, CreateTTL, Delete, DeleteContainer, SetData, Multi}, o)
 }

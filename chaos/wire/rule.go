@@ -7,7 +7,6 @@ import (
 	"strings"
 )
 
-// Act is the action of a rule on the request that it matches.
 type Act int
 
 const (

@@ -134,8 +134,12 @@ func (l *localEnsemble) network(ctx context.Context, logf func(string, ...any)) 
 func (l *localEnsemble) ensemble() *ensembles.Ensemble {
 	e := l.record.Ensemble()
 	e.About, e.Versions = about(l.record), l.versions
+	command := l.record.Command
+	if len(l.versions) > 0 {
+		command = append(slices.Clone(command), versionMark(l.versions[0]))
+	}
 	for i, m := range l.record.Members {
-		l.machines = append(l.machines, &machine{record: l.record, member: m, command: l.command()})
+		l.machines = append(l.machines, &machine{record: l.record, member: m, command: command})
 		e.Members[i].Machine = l.machines[i]
 		if l.disks {
 			e.Members[i].Disk = new(ensembles.Disk)
@@ -143,13 +147,6 @@ func (l *localEnsemble) ensemble() *ensembles.Ensemble {
 		}
 	}
 	return e
-}
-
-func (l *localEnsemble) command() []string {
-	if len(l.versions) == 0 {
-		return l.record.Command
-	}
-	return append(slices.Clone(l.record.Command), versionMark(l.versions[0]))
 }
 
 func about(r *state.Record) string {

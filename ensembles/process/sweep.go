@@ -102,7 +102,11 @@ func sweep(r *state.Record, all bool) (string, error) {
 
 // remove removes the record last. folder tells that the ensemble's folder exists and belongs to this user.
 func remove(r *state.Record, folder bool) error {
-	err := kill(r.ID)
+	var group errgroup.Group
+	for _, p := range state.FindAll(ensembleArg(r.ID)) {
+		group.Go(p.Kill)
+	}
+	err := group.Wait()
 	if err == nil {
 		err = tearDownNetwork(r)
 	}
@@ -113,12 +117,4 @@ func remove(r *state.Record, folder bool) error {
 		return fmt.Errorf("removing ensemble %s: %w", r.ID, err)
 	}
 	return state.Remove(r.ID)
-}
-
-func kill(id string) error {
-	var group errgroup.Group
-	for _, p := range state.FindAll(ensembleArg(id)) {
-		group.Go(p.Kill)
-	}
-	return group.Wait()
 }

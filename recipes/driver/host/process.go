@@ -2,11 +2,6 @@
 // processes, exchanges lines of JSON with them, and makes a [recipes.Subject] of the answer to hello.
 //
 //	subject := host.Subject(host.Command{Name: "lock/mine", Args: []string{"python3", "driver.py"}})
-//
-// # Files
-//
-// process.go starts, greets, pauses, kills and stops a process. exchange.go sends requests and reads
-// replies. client.go is a client of the recipe, answer.go interprets replies, subject.go combines them.
 package host
 
 import (
