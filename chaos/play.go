@@ -269,17 +269,13 @@ type Window struct {
 	CutShort bool
 }
 
-const healLimit = 2 * time.Minute
-
 // Play runs the plan on the target, and returns when every entry has run and has healed.
 // When the context ends it starts no further entries and heals the active faults: it undoes all,
 // the latest first, and then waits for recovery, which an active fault could prevent. It returns
 // the errors of all faults, joined; the end of the context is not an error.
 func (p Plan) Play(ctx context.Context, t Target) error {
 	s := &play{Plan: p, target: t}
-	if s.HealLimit == 0 {
-		s.HealLimit = healLimit
-	}
+	s.HealLimit = cmp.Or(s.HealLimit, 2*time.Minute)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var all sync.WaitGroup

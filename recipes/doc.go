@@ -44,10 +44,5 @@
 // grant is suspended, restored or lost, from any goroutine. A call returns soon after its context has
 // ended; zkbench then reads from the tree which nodes it has left.
 //
-// # Files
-//
-// contest.go is the mechanism of locks, elections, read-write locks, semaphores and barriers: create a node so that
-// it is never left behind, and acquire when no blocking node is ahead. node.go orders names, grant.go is the holder's
-// right. queue.go is the queue; its line of consumers is a contest too. session.go is a ZooKeeper session,
-// session_calls.go its requests; link.go reads data that the client library does not expose.
+// To read the source, begin with contest.go, the mechanism of all recipes but the queue.
 package recipes

@@ -13,7 +13,7 @@ func init() {
 		Parent:      "every idle consumer watches the items: each put notifies all (the herd)",
 		Predecessor: "consumers wait in line with tickets, and only the first watches the items: each put notifies at most two clients",
 	} {
-		subject := Subject{
+		Register(Subject{
 			Name: "queue/" + string(v), Recipe: RecipeQueue, Variant: v,
 			About:    "built-in; " + who + ". Confirmed deliveries are exactly once, fifo; a lost reply is reported, never hidden",
 			Promises: Promises{FIFO: true, Delivery: ExactlyOnce}, Formulas: queueFormulas[v],
@@ -24,11 +24,8 @@ func init() {
 				}
 				return queueClient{NewQueue(s, env.Parent, v)}, nil
 			},
-		}
-		if v == Predecessor {
-			subject.LineNode = ticketNode
-		}
-		Register(subject)
+			LineNode: map[Variant]string{Predecessor: ticketNode}[v],
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,16 +94,11 @@ func Open(ctx context.Context, servers []string, o Options) (*Session, error) {
 }
 
 func newSession(o Options) *Session {
-	if o.Timeout <= 0 {
-		o.Timeout = 10 * time.Second
-	}
 	if o.Dial == nil {
 		o.Dial = net.DialTimeout
 	}
-	if o.MaxPacket <= 0 {
-		o.MaxPacket = 64 << 10
-	}
-	o.MaxPacket = max(o.MaxPacket, 4<<10)
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.MaxPacket = max(cmp.Or(o.MaxPacket, 64<<10), 4<<10)
 	return &Session{
 		options: o, negotiated: o.Timeout, lastHeard: time.Now(), buffer: min(o.MaxPacket, firstRequest),
 		done: make(chan struct{}), changed: make(chan struct{}),

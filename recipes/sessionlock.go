@@ -66,7 +66,6 @@ type SessionNameLock struct {
 	granted bool
 }
 
-// NewSessionNameLock returns the lock at parent, which is created if it is missing.
 func NewSessionNameLock(s *Session, parent string, l LockListener) *SessionNameLock {
 	return &SessionNameLock{s: s, parent: parent, listener: l, busy: make(chan struct{}, 1)}
 }

@@ -13,9 +13,6 @@
 //
 // The tap never changes a byte. It forwards data that it cannot parse, such as four-letter words.
 // It works with any ZooKeeper client that uses a net.Conn, but not with encrypted connections.
-//
-// [Session.CloseAt] takes a session over and closes it, and [Renumber] shifts the sequence numbers
-// that a client sees.
 package wire
 
 import (

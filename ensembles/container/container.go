@@ -155,13 +155,12 @@ func (p *ensemble) makeNetwork(ctx context.Context) error {
 			return err
 		}
 		_, err = p.createNetwork(ctx, subnet)
-		if isSubnetConflict(err) {
-			continue
+		if err == nil {
+			return p.assignAddresses(subnet)
 		}
-		if err != nil {
+		if !isSubnetConflict(err) {
 			return fmt.Errorf("creating the network %s in %v: %w", p.network, subnet, err)
 		}
-		return p.assignAddresses(subnet)
 	}
 	return fmt.Errorf("creating the network %s: the subnets that Docker offered were already in use, in each of %d attempts; "+
 		"remove unused networks (zkbench ensemble down, docker network prune)", p.network, networkTries)
@@ -176,10 +175,8 @@ func (p *ensemble) findSubnet(ctx context.Context) (netip.Prefix, error) {
 		return netip.Prefix{}, fmt.Errorf("creating the network %s: %w", p.network, err)
 	}
 	reply, err := p.docker.NetworkInspect(ctx, id, client.NetworkInspectOptions{})
-	if _, failed := p.docker.NetworkRemove(context.WithoutCancel(ctx), id, client.NetworkRemoveOptions{}); failed != nil {
-		err = errors.Join(err, failed)
-	}
-	if err != nil {
+	_, failed := p.docker.NetworkRemove(context.WithoutCancel(ctx), id, client.NetworkRemoveOptions{})
+	if err := errors.Join(err, failed); err != nil {
 		return netip.Prefix{}, fmt.Errorf("finding a free subnet: %w", err)
 	}
 	for _, c := range reply.Network.IPAM.Config {
@@ -201,9 +198,6 @@ func (p *ensemble) createNetwork(ctx context.Context, subnet netip.Prefix) (id s
 }
 
 func isSubnetConflict(err error) bool {
-	if err == nil {
-		return false
-	}
 	return errdefs.IsConflict(err) || strings.Contains(err.Error(), "overlap") || strings.Contains(err.Error(), "conflicts with network")
 }
 

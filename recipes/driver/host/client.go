@@ -268,11 +268,9 @@ func (c *Client) Close(context.Context) error {
 	if !open {
 		return nil
 	}
-	if settle > 0 {
-		select {
-		case <-time.After(settle):
-		case <-c.p.broken:
-		}
+	select {
+	case <-time.After(settle):
+	case <-c.p.broken:
 	}
 	err := c.sendClose()
 	c.mu.Lock()
