@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/report/units"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // rowAxis makes the y axis a list of rows, the first at the top.
@@ -30,10 +29,6 @@ func (f *Figure) rowAxis(labels []string, longest int) {
 }
 
 func rowAt(i, n int) float64 { return float64(n - 1 - i) }
-
-func (f *Figure) acrossRows(x float64, style draw.LineStyle) line {
-	return line{at: []xy{{x, f.body.Y.Min}, {x, f.body.Y.Max}}, style: style}
-}
 
 func (f *Figure) addCountedPoints(text string, g glyph, at []xy) {
 	if len(at) > 0 {
@@ -93,7 +88,8 @@ func Failovers(d Timeline) *Figure {
 	}
 	f.addRounds(rows)
 	if d.Promise > 0 {
-		f.body.Add(f.acrossRows(seconds(d.Promise), dashed(violationColor, lineWidth)))
+		x := seconds(d.Promise)
+		f.body.Add(line{at: []xy{{x, f.body.Y.Min}, {x, f.body.Y.Max}}, style: dashed(violationColor, lineWidth)})
 		f.legend = append(f.legend, legendEntry{text: "promise: " + units.Duration(float64(d.Promise)), glyph: glyph{color: violationColor}, line: true, dash: true})
 	}
 	f.height = 165 + 34*vg.Length(len(rows))

@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Timeline contains the data for the plots of one trial.
 type Timeline struct {
 	Trial   string // its name
 	Label   string // its series, as in the other plots

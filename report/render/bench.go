@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/report/view"
 )
 
-// bench.txt is in the Go benchmark format, so that benchstat can compare two runs. It has one
+// bench writes the Go benchmark format, so that benchstat can compare two runs. It has one
 // line per trial:
 //
 //	BenchmarkHerd/subject=lock:parent/clients=50 490 5200000 ns/handoff-p50 25.5 notifications/handoff
@@ -26,7 +26,7 @@ import (
 // compares whole subjects. The number of iterations is the number of samples of the first
 // number. Seed and versions are omitted, because benchstat would put runs that differ in
 // these header lines into separate tables.
-var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
+func bench(w io.Writer, v *view.View) error {
 	var b strings.Builder
 	for _, c := range []struct{ key, value string }{
 		{"goos", v.Run.Host["os"]}, {"goarch", v.Run.Host["arch"]}, {"pkg", "zkbench"}, {"cpu", v.Run.Host["cpu"]},
@@ -48,7 +48,7 @@ var _ = register(report.BenchFile, func(w io.Writer, v *view.View) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-})
+}
 
 // benchLabel returns the name of a cell. The letter after "Benchmark" must not be lower case.
 func benchLabel(x matrix.Series, t report.Trial) string {

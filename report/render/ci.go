@@ -46,11 +46,11 @@ type (
 	}
 )
 
-// JUnit has a suite for each cell, with a case for each check. A broken check is a failure. An
+// junit writes a suite for each cell, with a case for each check. A broken check is a failure. An
 // unknown check is an error, not skipped, because CI systems show skipped cases in green, and
 // unknown never counts as pass. Faults that this machine cannot inject, and guarantees that are
 // not promised or not exercised, are skipped.
-var _ = register(report.JUnitFile, func(w io.Writer, v *view.View) error {
+func junit(w io.Writer, v *view.View) error {
 	out := junitRun{Name: "zkbench " + units.Clean(v.Name), Time: fmt.Sprintf("%.3f", v.Run.Elapsed.Seconds())}
 	for _, suite := range v.Suites {
 		s := junitSuite{Name: units.Clean(suite.Name)}
@@ -71,7 +71,7 @@ var _ = register(report.JUnitFile, func(w io.Writer, v *view.View) error {
 	}
 	_, err = fmt.Fprintf(w, "%s%s\n", xml.Header, body)
 	return err
-})
+}
 
 func junitCaseOf(class string, c view.Check) junitCase {
 	k := junitCase{Class: strings.ReplaceAll(units.Clean(class), " ", "_"), Name: units.Clean(c.What)}
@@ -127,8 +127,6 @@ func Annotations(v *view.View) []string {
 	}
 	return out
 }
-
-var _ = register(report.SummaryFile, Markdown)
 
 const markdownReasons = 20
 

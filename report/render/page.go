@@ -31,8 +31,6 @@ var (
 	timelineJS string
 )
 
-var _ = register(report.PageFile, Page)
-
 // Page writes a self-contained HTML page. Its content security policy allows only its own style
 // sheet and script. If the view is PageOnly, the page links to no other file.
 func Page(w io.Writer, v *view.View) error {

@@ -26,13 +26,7 @@ import (
 
 type renderer func(io.Writer, *view.View) error
 
-var files = map[string]renderer{}
-
-// register adds a file to every run folder. It returns the renderer, for the initialization of a variable.
-func register(name string, r renderer) renderer {
-	files[name] = r
-	return r
-}
+var files = map[string]renderer{report.PageFile: Page, report.SummaryFile: Markdown, report.JUnitFile: junit, report.BenchFile: bench}
 
 // Folder writes all report files into the run folder, overwriting earlier ones, and removes
 // earlier plots. The error joins all failed writes; the other files are written.

@@ -53,17 +53,12 @@ func Terminal(w io.Writer, v *view.View, term Term) error {
 		}
 		fmt.Fprintln(&b, clip(units.Wrap(f.String(), "  ", term.Width), lines, term.Width))
 	}
-	b.WriteString(joinMore(more, term.Width))
+	if len(more) > 0 {
+		fmt.Fprintln(&b, units.Wrap(strings.Join(more, " "), "  ", term.Width))
+	}
 	fmt.Fprintln(&b, paint(units.Wrap(v.Verdict, "", term.Width), v.Result, term))
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func joinMore(all []string, width int) string {
-	if len(all) == 0 {
-		return ""
-	}
-	return units.Wrap(strings.Join(all, " "), "  ", width) + "\n"
 }
 
 func clip(s string, lines, width int) string {
