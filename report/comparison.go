@@ -84,10 +84,8 @@ func (r *Result) compareWithBase(baseConditions map[string][]Condition) {
 		}
 	}
 	var others []Measure
-	for _, cs := range baseConditions {
-		for _, c := range cs {
-			others = append(others, c.measure())
-		}
+	for _, c := range slices.Concat(slices.Collect(maps.Values(baseConditions))...) {
+		others = append(others, c.measure())
 	}
 	slices.SortFunc(others, func(a, b Measure) int { return cmp.Compare(a.String(), b.String()) })
 	r.Comparisons = compareAll(r.Trials, slices.Concat(measures, slices.Compact(others)))

@@ -394,7 +394,6 @@ type Round struct {
 	End     time.Duration // of the round; 0 if it did not end
 }
 
-// Waiter is the time during which one client was in the line.
 type Waiter struct {
 	Client   int
 	From, To time.Duration // To is when the client had to leave, or the end of the round

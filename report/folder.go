@@ -15,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/report/safefile"
 )
 
-// Names inside a run folder.
 const (
 	ScenarioFile  = "scenario.yaml"
 	ResultFile    = "result.json"
@@ -84,9 +83,7 @@ const repairHint = "; if the run folder still has its histories, move this file 
 
 // ParseResult parses raw, the text of a result.json, like [ReadResult]. Errors name it path.
 func ParseResult(path string, raw []byte) (Result, error) {
-	var probe struct {
-		Schema string `json:"schema"`
-	}
+	var probe struct{ Schema string }
 	if err := json.Unmarshal(raw, &probe); err != nil {
 		return Result{}, fmt.Errorf("%s is damaged or not a zkbench result: %w%s", path, err, repairHint)
 	}

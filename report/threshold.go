@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -121,7 +122,7 @@ func (c Condition) checkValue() error {
 		return fmt.Errorf("%s is a duration: write a unit, like %sms", strings.TrimSuffix(c.Metric+"."+c.Field, ".value"), c.Value)
 	case ok && !mayBeDuration && isDuration:
 		return fmt.Errorf("%s is not a duration: write a number without a unit", c.Metric)
-	case !ok && !isName(c.Value):
+	case !ok && !parameterName.MatchString(c.Value):
 		return fmt.Errorf("%q is not a duration (50ms), a number, %q or the name of a parameter", c.Value, byFormula)
 	}
 	return nil
@@ -139,15 +140,7 @@ func literal(s string) (v float64, isDuration, ok bool) {
 	return 0, false, false
 }
 
-func isName(s string) bool {
-	for i, r := range s {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
-		if !letter && (i == 0 || !(r >= '0' && r <= '9' || r == '.' || r == '-')) {
-			return false
-		}
-	}
-	return true
-}
+var parameterName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // baseSuffix is the suffix of a threshold on the base: "handoff.latency.p50 <= 1.05*base".
 const baseSuffix = "*base"
@@ -248,7 +241,7 @@ func (c Condition) Judge(t Trial) Threshold {
 		out.Result = Unknown
 		out.Measured += fmt.Sprintf(", and %d more never completed", m.Missing)
 	}
-	if c.Value != byFormula && isName(c.Value) {
+	if c.Value != byFormula && parameterName.MatchString(c.Value) {
 		out.Measured += fmt.Sprintf(", %s %s", c.Value, units.Quantity(limit, unit))
 	}
 	if m.Note != "" && (c.Field == "max" || c.Field == "value") {

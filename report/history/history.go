@@ -241,7 +241,6 @@ type Commit struct {
 	Code      int32    `json:"code,omitempty"`    // error: ZooKeeper's error code
 }
 
-// RemovedPaths returns the paths of the nodes that the commit removed.
 func (c *Commit) RemovedPaths() []string {
 	switch c.Op {
 	case CommitDelete:

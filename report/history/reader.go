@@ -244,9 +244,7 @@ var (
 )
 
 func parseHeader(line []byte) (Header, error) {
-	var probe struct {
-		Schema string `json:"schema"`
-	}
+	var probe struct{ Schema string }
 	if err := json.Unmarshal(line, &probe); err != nil {
 		return Header{}, fmt.Errorf("the first line is not a history header: %w", err)
 	}

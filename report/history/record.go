@@ -417,7 +417,6 @@ func (t MemberTimes) Add(u MemberTimes) MemberTimes {
 	return MemberTimes{t.Count + u.Count, t.Sum + u.Sum}
 }
 
-// Sub returns the operations that t has and base does not.
 func (t MemberTimes) Sub(base MemberTimes) MemberTimes {
 	return MemberTimes{t.Count - base.Count, t.Sum - base.Sum}
 }
