@@ -240,7 +240,11 @@ func listIncidents(w io.Writer) error {
 		i := s.Incident
 		lines := []string{s.About, "thread: " + i.Thread, "why: " + i.Cause}
 		for _, x := range s.Specimens {
-			lines = append(lines, fmt.Sprintf("%s, cell %s: %s", x.Subject, x.Script, expectedResult(x)))
+			expected := "keeps every guarantee"
+			if len(x.Caught) > 0 {
+				expected = "breaks " + units.List(x.Caught)
+			}
+			lines = append(lines, fmt.Sprintf("%s, cell %s: %s", x.Subject, x.Script, expected))
 		}
 		optional := [][2]string{{"introduced in", i.Introduced}, {"fixed in", i.Fixed}, {"does not show", i.Tried}}
 		for _, x := range optional {
@@ -254,13 +258,6 @@ func listIncidents(w io.Writer) error {
 		}
 	}
 	return nil
-}
-
-func expectedResult(x spec.Specimen) string {
-	if len(x.Caught) == 0 {
-		return "keeps every guarantee"
-	}
-	return "breaks " + units.List(x.Caught)
 }
 
 func builtIn(name string) (*spec.Scenario, error) {

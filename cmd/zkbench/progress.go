@@ -33,14 +33,6 @@ func newProgress(w io.Writer, quiet bool) *progress {
 	return &progress{w: w, quiet: quiet, tty: tty(w), start: time.Now(), headings: map[int]string{}}
 }
 
-func (p *progress) columns() int {
-	width, _, err := term.GetSize(int(p.tty.Fd()))
-	if err != nil || width < 20 {
-		return 80
-	}
-	return width
-}
-
 func (p *progress) log(format string, args ...any) {
 	if p.quiet {
 		return
@@ -115,7 +107,11 @@ func (p *progress) status(s stage.Status) {
 	if !shown {
 		return
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", units.Truncate(statusLine(head, s), p.columns()-1))
+	width, _, err := term.GetSize(int(p.tty.Fd()))
+	if err != nil || width < 20 {
+		width = 80
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", units.Truncate(statusLine(head, s), width-1))
 	p.painted = true
 }
 

@@ -366,7 +366,6 @@ func (k *Kubernetes) setHost(j *Join) error {
 	return nil
 }
 
-// Parts of the cluster's objects that are used.
 type (
 	metadata struct {
 		Name              string

@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/ecdsa"
@@ -54,23 +53,20 @@ func writeMessage(w io.Writer, message any) error {
 
 // readMessage reads a line of JSON and nothing after it.
 func readMessage(r io.Reader, message any) error {
-	line, err := bufio.NewReaderSize(oneByte{io.LimitReader(r, maxMessage)}, 16).ReadBytes('\n')
-	if errors.Is(err, io.EOF) && len(line) == maxMessage {
-		return fmt.Errorf("the first message on the stream is longer than %d bytes", maxMessage)
+	var line []byte
+	for b := make([]byte, 1); len(line) < maxMessage; line = append(line, b[0]) {
+		if _, err := io.ReadFull(r, b); err != nil {
+			return err
+		}
+		if b[0] == '\n' {
+			return json.Unmarshal(line, message)
+		}
 	}
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(line, message)
+	return fmt.Errorf("the first message on the stream is longer than %d bytes", maxMessage)
 }
 
 // maxMessage bounds the first message of one end, in bytes.
 const maxMessage = 64 << 10
-
-// oneByte reads byte by byte, so that a decoder does not read ahead.
-type oneByte struct{ io.Reader }
-
-func (o oneByte) Read(b []byte) (int, error) { return o.Reader.Read(b[:min(1, len(b))]) }
 
 func open(link *yamux.Session, o msg.Opening) (net.Conn, error) {
 	s, err := link.OpenStream()

@@ -37,7 +37,6 @@ func (s *server) trial(name string) (*servedTrial, error) {
 	return nil, fmt.Errorf("trial %s is not running on this agent", name)
 }
 
-// onClient calls f with a client's tap, unless the trial is not running.
 func (s *server) onClient(a msg.ClientArgs, f func(wire.Client) error) error {
 	t, err := s.trial(a.Trial)
 	if err != nil {

@@ -17,7 +17,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Options configure a trial whose clients run on agents.
 type Options struct {
 	Trial    string
 	Parent   string                        // the contested node
@@ -162,7 +161,6 @@ func (t *Trial) Client(n int) wire.Client {
 	return c
 }
 
-// Site returns the machine of client n's agent; see Fleet.home.
 func (t *Trial) Site(n int) (site.Site, error) {
 	p := t.fleet.home(n)
 	if p == nil {
@@ -385,7 +383,6 @@ func (c *agentClient) Listen(server string, between func(wire.Dialer) wire.Diale
 // Record implements wire.Client: there is no transcript of a client on an agent.
 func (c *agentClient) Record() *wire.Transcript { return &wire.Transcript{} }
 
-// do makes a call about the client's connections. It fails if the client has no agent.
 func (c *agentClient) do(what string, args, reply any) error {
 	p := c.currentPeer()
 	if p == nil {
