@@ -159,7 +159,9 @@ func (c *claims) event(n *history.Session, record int) {
 		if k := c.lastGrants[n.Client]; k != nil {
 			k.mayBeLost = true
 		}
-		delete(c.open, n.Session)
+		if n.Event != history.Suspended && n.Event != history.Deadline { // in which the session may have ended
+			delete(c.open, n.Session)
+		}
 	}
 	if n.Session == 0 {
 		return
@@ -179,7 +181,6 @@ func (c *claims) event(n *history.Session, record int) {
 			k.notified = loss{} // a later restored event is about a later session
 		}
 	case history.Restored:
-		c.open[n.Session] = k
 		if k.notified.record > 0 && n.At > k.notified.at {
 			c.broken.Add([]int{k.notified.record, record},
 				"client %d was notified at %v (record %d) that its grant was restored, although it had been notified at %v (record %d) that the session was lost, which is final",
@@ -212,14 +213,12 @@ func (c *claims) claim(s *history.Sample, record int) {
 	if s.Session == k.opened || s.Session == k.previous && s.Return <= k.openedAt+grace {
 		return
 	}
+	into, why := &c.broken, "the grant is not its own"
 	if c.open[s.Session] == k {
-		c.several.Add([]int{k.openedRecord, record}, "client %d was granted with session %#x (record %d), although its newest session is %#x (record %d), and both are open: a client must have one session",
-			s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
-		return
+		into, why = &c.several, "both are open, but a client must have one session"
 	}
-	c.broken.Add([]int{k.openedRecord, record},
-		"client %d claims a grant of session %#x (record %d), but its session is %#x (record %d): the grant is not its own",
-		s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord)
+	into.Add([]int{k.openedRecord, record}, "client %d claims a grant of session %#x (record %d), but its session is %#x (record %d): %s",
+		s.Client, uint64(s.Session), record, uint64(k.opened), k.openedRecord, why)
 }
 
 func (c *claims) finish(ending) Verdict {

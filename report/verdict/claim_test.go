@@ -79,8 +79,8 @@ func TestClaimValidity_ofAGrantFromAnotherSession(t *testing.T) {
 
 // A client may have several sessions at once, which zkbench does not expect.
 func TestClaimValidity_ofAClientWithSeveralSessions(t *testing.T) {
-	const reason = "client 1 was granted with session 0x65 (record 3), although its newest session is 0x66 (record 2), and both are open"
-	expect(t, grantedIn(t, 101, "opened 1 101; opened 1 102; acquire 1 6 10 9010"), ClaimValidity, Unknown, reason)
+	const reason = "client 1 claims a grant of session 0x65 (record 4), but its session is 0x66 (record 3): both are open, but a client must have one session"
+	expect(t, grantedIn(t, 101, "opened 1 101; session deadline 1 1; opened 1 102; acquire 1 6 10 9010"), ClaimValidity, Unknown, reason)
 	unnamed := acquired(1, 10, 10, second)
 	unnamed.Session = 0
 	judgeOne(t, ClaimValidity, list{opened(1, 101), opened(1, 102), created(101, 10), unnamed}, Fail, "session 0x65 created the granted node, another open session of the client")

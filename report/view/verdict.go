@@ -36,21 +36,20 @@ func skippedNames(all []report.SkippedFault) string {
 
 func passSummary(trials []report.Trial) string {
 	verdicts, thresholds := report.Tallies(trials)
-	s := allOf(verdicts.Pass, "verdict")
+	end := oneOrMany(verdicts.Pass, " holds.", " hold.")
 	if thresholds.Pass > 0 {
-		s += " and " + allOf(thresholds.Pass, "threshold") + " hold."
-	} else {
-		s += oneOrMany(verdicts.Pass, " holds.", " hold.")
+		end = " and " + allOf(thresholds.Pass, "threshold") + " hold."
 	}
-	untested := slices.DeleteFunc(slices.Clone(trials), func(t report.Trial) bool {
-		return !slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool {
-			return v.Guarantee == verdict.MutualExclusion && v.Result == report.NotPromised
-		})
-	})
-	if subjects := matrix.Distinct(untested, func(t report.Trial) string { return units.Clean(t.Subject) }); len(subjects) > 0 {
-		s += " Not tested: " + verdict.MutualExclusion + " of " + units.List(subjects) + ", because it was not promised."
+	return allOf(verdicts.Pass, "verdict") + end + strings.Join(matrix.Distinct(trials, untestedExclusion), "")
+}
+
+func untestedExclusion(t report.Trial) string {
+	if slices.ContainsFunc(t.Verdicts, func(v report.Verdict) bool {
+		return v.Guarantee == verdict.MutualExclusion && v.Result == report.NotPromised
+	}) {
+		return " Not tested: " + verdict.MutualExclusion + " of " + units.Clean(t.Subject) + ", because it was not promised."
 	}
-	return s
+	return ""
 }
 
 func allOf(n int, noun string) string {

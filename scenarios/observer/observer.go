@@ -405,38 +405,33 @@ func anyItem(ctx context.Context, s *recipes.Session, path string, items *Items)
 		return false, err
 	}
 	for _, name := range names {
-		if found, err := isItem(ctx, s, path+"/"+name, items.mayContain); found || err != nil {
-			return found, err
+		found, err := isItem(ctx, s, path+"/"+name, items, items.outstanding())
+		if !found && err == nil && !Sequential.MatchString(name) {
+			found, err = anyItem(ctx, s, path+"/"+name, items)
 		}
-	}
-	for _, name := range names {
-		if Sequential.MatchString(name) {
-			continue
-		}
-		if found, err := anyItem(ctx, s, path+"/"+name, items); found || err != nil {
+		if found || err != nil {
 			return found, err
 		}
 	}
 	return false, nil
 }
 
-func isItem(ctx context.Context, s *recipes.Session, path string, holds func(data []byte, numbered bool) bool) (bool, error) {
+// isItem reports whether the node holds an outstanding item. unnumbered means that also a node without a number may hold an
+// encoded item.
+func isItem(ctx context.Context, s *recipes.Session, path string, items *Items, unnumbered bool) (bool, error) {
 	data, stat, err := s.Get(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
-	return err == nil && stat.EphemeralOwner == 0 && holds(data, Sequential.MatchString(path)), err
+	return err == nil && stat.EphemeralOwner == 0 && items.mayContain(data, unnumbered || Sequential.MatchString(path)), err
 }
 
 func (o *Observer) ItemsAmong(ctx context.Context, nodes []Node, items *Items) (found []Node, err error) {
 	s, err := o.Member(ctx, 0)
-	for _, n := range nodes {
-		if err != nil {
-			return nil, err
-		}
+	for i := 0; err == nil && i < len(nodes); i++ {
 		var is bool
-		if is, err = isItem(ctx, s, n.Path, items.contains); is {
-			found = append(found, n)
+		if is, err = isItem(ctx, s, nodes[i].Path, items, false); is {
+			found = append(found, nodes[i])
 		}
 	}
 	return found, err
@@ -474,9 +469,16 @@ func (o *Items) Taken(id string) {
 	}
 }
 
-// contains reports whether a node with that data holds an outstanding item. In a numbered node, data without an ID may
-// be an encoded item, unless a node has contained an ID.
-func (o *Items) contains(data []byte, numbered bool) bool {
+// outstanding reports whether an item was put and never received.
+func (o *Items) outstanding() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Contains(slices.Collect(maps.Values(o.takes)), 0)
+}
+
+// mayContain reports whether a node with that data holds an outstanding item. If encoded is set, data without an ID may be
+// an encoded item, unless a node has contained an ID.
+func (o *Items) mayContain(data []byte, encoded bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	named, waits := false, false
@@ -485,15 +487,5 @@ func (o *Items) contains(data []byte, numbered bool) bool {
 		named, waits = named || put, waits || put && takes != 1
 	}
 	o.shown = o.shown || named
-	return waits || numbered && !named && !o.shown && len(data) > 0
-}
-
-// mayContain is like contains, but while an item is outstanding, a node need not be numbered to hold an encoded item.
-func (o *Items) mayContain(data []byte, numbered bool) bool {
-	o.mu.Lock()
-	if !numbered && !o.shown {
-		numbered = slices.Contains(slices.Collect(maps.Values(o.takes)), 0)
-	}
-	o.mu.Unlock()
-	return o.contains(data, numbered)
+	return waits || encoded && !named && !o.shown && len(data) > 0
 }

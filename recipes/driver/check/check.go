@@ -275,10 +275,7 @@ func (k *checker) waitUntil(limit time.Duration, ok func() bool) bool {
 		if time.Now().After(end) || k.ctx.Err() != nil {
 			return false
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-k.ctx.Done():
-		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

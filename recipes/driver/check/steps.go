@@ -3,7 +3,6 @@ package check
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -51,8 +50,7 @@ func checkHello(k *checker) {
 	s, err := host.SubjectOf(k.Command, k.p)
 	k.require(err == nil, "%v", err)
 	h := k.p.Hello
-	promises, _ := json.Marshal(h.Promises)
-	k.note("%s: %s, variant %q, promises %s, ops %s", h.Recipe, s.About, h.Variant, promises, strings.Join(h.Ops, " "))
+	k.note("%s: %s, variant %q, promises %+v, ops %s", h.Recipe, s.About, h.Variant, h.Promises, strings.Join(h.Ops, " "))
 	for _, op := range h.Ops {
 		if !slices.Contains([]string{"acquire", "release", "enter", "leave", "put", "take", "limit", "write", "cancel", "holds", lines.OpAuth}, op) {
 			k.note("the hello names the op %q, which is not part of the protocol", op)
@@ -86,8 +84,8 @@ func checkClock(k *checker) {
 
 func checkOpen(k *checker) {
 	c := k.client()
-	seen := c.Seen()
-	k.require(c.Session() == seen.Session, "open was answered with session %#x, but the session on the connection is %#x", uint64(c.Session()), uint64(seen.Session))
+	answered, seen := c.Session(), c.Seen().Session
+	k.require(answered == seen, "open was answered with session %#x, but the session on the connection is %#x", uint64(answered), uint64(seen))
 }
 
 func checkNotOpen(k *checker) {
