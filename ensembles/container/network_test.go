@@ -51,7 +51,6 @@ func TestTaken_knowsDockersErrors(t *testing.T) {
 		err  error
 		want bool
 	}{
-		"no error":                   {nil, false},
 		"another network has it":     {errors.New("Pool overlaps with other one on this address space"), true},
 		"another bridge has it":      {errors.New("cannot create network a (br-a): conflicts with network b (br-b): networks have overlapping IPv4"), true},
 		"Docker calls it a conflict": {errdefs.ErrConflict, true},
