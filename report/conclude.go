@@ -244,8 +244,7 @@ func EvaluateHistory(h *history.History, incompleteReasons ...string) Evaluation
 		setFailureTimes(t.Verdicts, at, h.Phases[0].Start)
 	}
 	out := Evaluation{Trace: trace.close(fold, readErr), History: h, Err: readErr}
-	var log strings.Builder
-	// Writing to a strings.Builder cannot fail.
+	var log strings.Builder // writing to it cannot fail
 	_ = stats.WriteHistograms(&log, fold.Histograms(), fold.Length())
 	out.histograms = log.String()
 	t.Thresholds, out.baseConditions = judgeThresholds(h.Header.Thresholds, t)

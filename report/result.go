@@ -81,7 +81,6 @@ type Ensemble struct {
 // managed reports whether zkbench started the members, so that it can read the commits of every trial.
 func (e Ensemble) managed() bool { return e.Kind == "process" || e.Kind == "container" }
 
-// Trial is one execution of a cell of the scenario's matrix.
 type Trial struct {
 	Name string `json:"name"` // file name of its history: herd-lock-parent-50
 	history.Cell

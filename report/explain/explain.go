@@ -322,7 +322,6 @@ type Chart struct {
 	EventTimes []time.Duration
 }
 
-// Lane shows the activity of one client, of the servers, or of the faults.
 type Lane struct {
 	Client int // below 0: Servers or Faults
 	Bars   []Bar
@@ -358,7 +357,6 @@ type Bar struct {
 	Kind     string
 }
 
-// The kinds of bar. If bars overlap, the later kind is on top.
 const (
 	WaitBar  = "waited" // an operation was in progress
 	HoldBar  = "held"   // the client believed that it held

@@ -30,7 +30,6 @@ type History struct {
 	path    string
 }
 
-// Fault is a [Window] and the number of its record.
 type Fault struct {
 	N int
 	*Window

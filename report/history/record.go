@@ -446,7 +446,6 @@ type Pipe struct {
 	Clock time.Duration `json:"clock,omitempty"`
 }
 
-// The kinds of phases on which conclusions depend.
 const (
 	DrainPhase      = "drain"      // all clients wait in line until it is empty; hand-offs are counted
 	FlapPhase       = "flap"       // a waiter leaves and returns; operations only check that the line works

@@ -72,21 +72,6 @@ func (c *curves) add(s curve) {
 		c.hasTrend = c.hasTrend || q.x != s.at[0].x
 	}
 	c.legend = append(c.legend, legendEntry{text: cmp.Or(s.legendText, s.label), glyph: s.glyph, point: true, line: !s.dash})
-	c.addData(s)
-	style := stroke(s.glyph.color, lineWidth)
-	if s.dash {
-		style = dashed(s.glyph.color, lineWidth)
-	}
-	shift := vg.Length(0)
-	if c.count > 0 && c.count <= 7 { // so that equal values do not hide each other
-		shift = (vg.Length(c.drawn) - vg.Length(c.count-1)/2) * 7
-	}
-	s.color, s.shift = s.glyph.color, shift
-	c.body.Add(s.whiskers, line{at: s.line, style: style, shift: shift}, points{at: s.at, glyph: s.glyph, size: s.size, shift: shift})
-	c.drawn++
-}
-
-func (c *curves) addData(s curve) {
 	all := s.at
 	if len(s.all) > 0 {
 		all = s.all
@@ -101,6 +86,17 @@ func (c *curves) addData(s curve) {
 	if s.highest != "" {
 		c.data.add(s.label+" ("+s.highest+")", s.high)
 	}
+	style := stroke(s.glyph.color, lineWidth)
+	if s.dash {
+		style = dashed(s.glyph.color, lineWidth)
+	}
+	shift := vg.Length(0)
+	if c.count > 0 && c.count <= 7 { // so that equal values do not hide each other
+		shift = (vg.Length(c.drawn) - vg.Length(c.count-1)/2) * 7
+	}
+	s.color, s.shift = s.glyph.color, shift
+	c.body.Add(s.whiskers, line{at: s.line, style: style, shift: shift}, points{at: s.at, glyph: s.glyph, size: s.size, shift: shift})
+	c.drawn++
 }
 
 func mergedNote(s matrix.Scenario) string {

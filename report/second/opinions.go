@@ -44,7 +44,6 @@ func NewSamplers(h *history.History) (all []*Sampler) {
 	return all
 }
 
-// Record adds the next record or commit.
 func (o *Sampler) Record(n history.Numbered) { o.known.record(n) }
 
 // Overlap adds an overlap of the verdict, before the belief that completes it.

@@ -168,9 +168,9 @@ func (b builder) incident() Section {
 	if i == nil {
 		return Section{}
 	}
-	facts := []Fact{{"what happened", i.About}, {"version", i.Version}, {"reported in", i.Thread}, {"cause", i.Cause}}
-	optional := []Fact{{"fixed in", i.Fixed}, {"not reproduced", i.Tried}}
-	facts = append(facts, slices.DeleteFunc(optional, func(f Fact) bool { return f.Value == "" })...)
+	facts := []Fact{{"what happened", i.About}, {"version", i.Version}, {"reported in", i.Thread},
+		{"cause", i.Cause}, {"fixed in", i.Fixed}, {"not reproduced", i.Tried}}
+	facts = slices.DeleteFunc(facts, func(f Fact) bool { return f.Value == "" })
 	return Section{ID: "incident", Title: "Known bug", Blocks: []Block{{Facts: facts}}}
 }
 

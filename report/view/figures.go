@@ -236,9 +236,7 @@ func timelineMarks(lines []Timeline) []Mark {
 func (b builder) timelines() Section {
 	s := Section{ID: "holders", Title: "Holders over time",
 		Intro: "Each bar is a time during which a client believed that it held the grant."}
-	all := slices.DeleteFunc(byInterest(b.Result.Trials), func(t report.Trial) bool {
-		return len(b.trace(t.Name).Holds) == 0
-	})
+	all := slices.DeleteFunc(byInterest(b.Result.Trials), func(t report.Trial) bool { return len(b.trace(t.Name).Holds) == 0 })
 	var lines []Timeline
 	for _, t := range all {
 		line := limitTimeline(b.Traces[t.Name], barLimit/len(all))
