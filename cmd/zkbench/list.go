@@ -170,7 +170,6 @@ func indented(program string) string {
 	return strings.ReplaceAll("  "+strings.TrimRight(strings.ReplaceAll(program, "\n", "\n  "), " "), "\n  \n", "\n\n")
 }
 
-// entries returns an entry for each of all, with the name and the description that of returns.
 func entries[T any](all []T, of func(T) (name, about string)) string {
 	return strings.Join(units.Names(all, func(x T) string { return entry(of(x)) }), "")
 }

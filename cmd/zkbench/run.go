@@ -492,7 +492,6 @@ func argCount(least, most int, format string) cobra.PositionalArgs {
 	}
 }
 
-// group returns a command that only has commands of its own, and otherwise prints its help.
 func group(name, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: short, Long: long, Args: noArgs,

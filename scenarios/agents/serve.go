@@ -241,7 +241,11 @@ func (s *server) Start(a msg.StartArgs, r *msg.StartReply) error {
 	err = s.add(func() {
 		r.ID, r.PID = len(s.processes), p.PID()
 		s.processes = append(s.processes, servedProcess{p})
-		s.work.Go(servedProcess{p}.limitOutput)
+		s.work.Go(func() {
+			<-p.Exited()
+			late := time.Now().Add(outputLimit)
+			_, _ = p.Stdout().SetReadDeadline(late), p.Stderr().SetReadDeadline(late)
+		})
 	})
 	if err != nil {
 		servedProcess{p}.end()
@@ -280,12 +284,6 @@ func (p servedProcess) attach(kind string, stream net.Conn, lost func() bool) {
 // outputLimit bounds the time in which output is read after a program's exit: processes that have left its
 // group may keep the pipes open.
 const outputLimit = 10 * time.Second
-
-func (p servedProcess) limitOutput() {
-	<-p.Exited()
-	late := time.Now().Add(outputLimit)
-	_, _ = p.Stdout().SetReadDeadline(late), p.Stderr().SetReadDeadline(late)
-}
 
 func (s *server) Signal(a msg.SignalArgs, _ *msg.Nothing) error {
 	p := s.process(a.ID)

@@ -394,8 +394,7 @@ func (c *agentClient) do(what string, args, reply any) error {
 func (c *agentClient) errNoAgent() error { return fmt.Errorf("client %d: %w", c.Number(), errLost) }
 
 func (c *agentClient) Hold() error { return c.do("Hold", c.args, nil) }
-
-func (c *agentClient) EndHold() { _ = c.do("EndHold", c.args, nil) }
+func (c *agentClient) EndHold()    { _ = c.do("EndHold", c.args, nil) }
 
 func (c *agentClient) SetGateClosed(closed bool) {
 	_ = c.do("SetGateClosed", msg.GateArgs{ClientArgs: c.args, Closed: closed}, nil)
@@ -439,8 +438,7 @@ func (a *armedRule) watch(r wire.Rule) {
 }
 
 func (a *armedRule) Fired() <-chan wire.Proof { return a.fired }
-
-func (a *armedRule) Release() { _ = a.peer.call("Release", a.args, nil) }
+func (a *armedRule) Release()                 { _ = a.peer.call("Release", a.args, nil) }
 
 func (a *armedRule) Disarm() (inTime bool) {
 	_ = a.peer.call("Disarm", a.args, &inTime)
