@@ -251,7 +251,7 @@ func listIncidents(w io.Writer) error {
 				lines = append(lines, x[0]+": "+x[1])
 			}
 		}
-		fmt.Fprintf(w, "  %s (%s)\n", name, i.Version)
+		fmt.Fprintln(w, units.Wrap(fmt.Sprintf("  %s (%s)", name, i.Version), "    ", 80))
 		for _, line := range lines {
 			fmt.Fprintln(w, units.Wrap("    "+line, "    ", 80))
 		}
