@@ -52,7 +52,7 @@ func testMain(m *testing.M) int {
 		code = 1
 	}
 	// The shared ensemble is still up; a member that a test restarted has a new waiter.
-	restarted := goleak.IgnoreAnyFunction("github.com/zkbench/zkbench/ensembles/process.(*machine).launch.func1")
+	restarted := goleak.IgnoreAnyFunction("github.com/zkbench/zkbench/ensembles/process.onOwnThread.func1")
 	if err := goleak.Find(before, restarted); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "scenarios: goroutines are left:", err)
 		code = 1

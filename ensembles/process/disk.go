@@ -72,22 +72,22 @@ func mountData(dir string, disk *ensembles.Disk) error {
 
 // CheckDisks returns nil if the disks of members can have faults, or why not.
 func CheckDisks() (err error) {
-	onOwnThread(func() { err = mountData(os.TempDir(), new(ensembles.Disk)) })
+	<-onOwnThread(func() { err = mountData(os.TempDir(), new(ensembles.Disk)) })
 	return err
 }
 
-// onOwnThread calls do on a new thread that ends afterwards, together with its namespaces.
-func onOwnThread(do func()) {
-	done := make(chan struct{})
+// onOwnThread calls do on a new thread that ends afterwards, together with its namespaces, and then closes done.
+func onOwnThread(do func()) (done <-chan struct{}) {
+	ended := make(chan struct{})
 	go func() {
-		defer close(done)
+		defer close(ended)
 		runtime.LockOSThread()
 		if unix.Gettid() == os.Getpid() { // the main thread never ends
 			defer runtime.UnlockOSThread()
-			onOwnThread(do)
+			<-onOwnThread(do)
 			return
 		}
 		do()
 	}()
-	<-done
+	return ended
 }

@@ -115,7 +115,7 @@ func (m *machine) launch() error {
 		close(reaped)
 	}
 	// The kernel kills the JVM when the thread that started it ends, so the thread waits for it.
-	go onOwnThread(run)
+	onOwnThread(run)
 	m.reaped = reaped
 	return <-started
 }

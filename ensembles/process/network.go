@@ -103,7 +103,7 @@ func setUpNetwork(ctx context.Context, r *state.Record) (err error) {
 }
 
 func newNamespace(path string, fresh bool) (handle netns.NsHandle, err error) {
-	onOwnThread(func() { handle, err = mountNamespace(path, fresh) })
+	<-onOwnThread(func() { handle, err = mountNamespace(path, fresh) })
 	if err != nil {
 		return netns.None(), fmt.Errorf("making network namespace %s: %w", filepath.Base(path), err)
 	}
