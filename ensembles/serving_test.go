@@ -46,7 +46,7 @@ func TestWaitServing_saysWhyItEnded(t *testing.T) {
 	late, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	err := WaitServing(late, e)
-	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "zk1: querying "+m.Addr) || !strings.Contains(err.Error(), "refused") {
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "zk1 not serving (querying "+m.Addr) || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("each member's last answer is missing: %v", err)
 	}
 	interrupted, cancel := context.WithCancel(t.Context())

@@ -36,7 +36,7 @@ func TestStart_saysWhyThereIsNoQuorum(t *testing.T) {
 		return strings.Contains(string(log), "Cannot open channel to 2")
 	})
 	err := ensembles.WaitServing(check.Within(t, 2*time.Second), e)
-	check.Error(t, err, "zk1: ", "is not currently serving requests", "    | ", "Cannot open channel to 2")
+	check.Error(t, err, "zk1 not serving (", "is not currently serving requests", "    | ", "Cannot open channel to 2")
 }
 
 // Where containers cannot be dialled, clients use ports on this machine.

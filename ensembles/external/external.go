@@ -268,10 +268,10 @@ var (
 )
 
 func loadProblems(err error) []problem {
-	all := &yaml.LoadErrors{}
-	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
-		all.Errors = []*yaml.LoadError{one}
-	} else if !errors.As(err, &all) {
+	all, several := errors.AsType[*yaml.LoadErrors](err)
+	if one, ok := errors.AsType[*yaml.LoadError](err); ok && !several {
+		all = &yaml.LoadErrors{Errors: []*yaml.LoadError{one}}
+	} else if !several {
 		return []problem{{err: err}}
 	}
 	var out []problem
