@@ -29,8 +29,8 @@ func soakFaults(network bool, members int) (kinds []chaos.Kind, without []string
 	}
 	for _, k := range chaos.Catalogue() {
 		ring := k.Name == "partition.ring" && members < 4
-		versions := k.Name == chaos.MemberUpgrade                                              // takes two; a soak has one
-		if k.CheckMachine(able) != nil || ring || versions || chaos.TouchesProcesses(k.Name) { // its subjects run in our process
+		versions := k.Name == chaos.MemberUpgrade                                         // takes two; a soak has one
+		if k.CheckMachine(able) != nil || ring || versions || chaos.NeedsDriver(k.Name) { // its subjects run in our process
 			without = append(without, k.Name)
 			continue
 		}

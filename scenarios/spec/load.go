@@ -113,7 +113,7 @@ func decode(root *yaml.Node) (*Scenario, Problems) {
 	return &s, d.problems
 }
 
-// notYAML returns the library's errors with their positions, and names a tab.
+// notYAML returns the library's errors with their positions, and names a tab or an unexpected character.
 func notYAML(text []byte, err error) Problems {
 	all := &yaml.LoadErrors{}
 	if one, ok := errors.AsType[*yaml.LoadError](err); ok {
@@ -125,8 +125,15 @@ func notYAML(text []byte, err error) Problems {
 	var ps Problems
 	for _, e := range all.Errors {
 		p := &problem{Line: e.Mark.Line, Column: e.Mark.Column, Text: e.Message}
-		if i := p.Line - 1; i >= 0 && i < len(lines) && strings.HasPrefix(strings.TrimLeft(lines[i], " "), "\t") {
-			p.Text = "YAML does not allow tabs for indentation: use spaces"
+		if p.Line >= 1 && p.Line <= len(lines) {
+			line := lines[p.Line-1]
+			next := strings.TrimSpace(line[min(max(p.Column-1, 0), len(line)):])
+			switch {
+			case strings.HasPrefix(strings.TrimLeft(line, " "), "\t"):
+				p.Text = "YAML does not allow tabs for indentation: use spaces"
+			case strings.Contains(e.Message, "did not find expected") && next != "":
+				p.Text = fmt.Sprintf("unexpected %q", next[:1])
+			}
 		}
 		ps = append(ps, p)
 	}
