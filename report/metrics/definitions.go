@@ -93,8 +93,8 @@ var families = []Family{
 		Definitions: handoffStages()},
 	{About: "For comparison with these stages, in the same drain:", Definitions: []Definition{
 		latency(HandoffFloor, "A delete and a read, one after the other, by a client of zkbench, while all others wait"),
-		{Name: MemberFsync, Unit: "ns", Better: Lower, Help: "Mean time of the members' forced writes of their transaction logs, by their own counters (mntr: fsynctime), which round each down to a millisecond"},
-		{Name: MemberWrite, Unit: "ns", Better: Lower, Help: "Mean time of a request that writes, from its arrival at a member to the reply, by the members' own counters (mntr: updatelatency), which round each down to a millisecond"},
+		{Name: MemberFsync, Unit: "ns", Better: Lower, Help: "Mean time of the members' forced writes of their transaction logs, by their own counters (mntr: fsynctime), which round each down to a millisecond: the true mean is up to 1 ms longer"},
+		{Name: MemberWrite, Unit: "ns", Better: Lower, Help: "Mean time of a request that writes, from its arrival at a member to the reply, by the members' own counters (mntr: updatelatency), which round each down to a millisecond: the true mean is up to 1 ms longer"},
 	}},
 	{About: "Cost of the holder's failure, in a churn or failover scenario:", Definitions: []Definition{
 		{Name: FailoverLatency, Unit: "ns", Better: Lower, Distribution: true, PerPhase: true, Noun: "a failover", Head: "failover",

@@ -201,7 +201,7 @@ func stagesText(x matrix.Series) string {
 		text += fmt.Sprintf("; a delete and a read by another client in the same drain took %s", units.Duration(*floor))
 	}
 	if fsync := last.Metrics[metrics.MemberFsync].Value; fsync != nil {
-		text += fmt.Sprintf("; the members' forced writes took %s on average", units.Duration(*fsync))
+		text += fmt.Sprintf("; the members' forced writes took less than %s on average", units.Duration(*fsync+float64(time.Millisecond))) // their counters round down
 	}
 	return text + "."
 }
